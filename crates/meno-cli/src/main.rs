@@ -1,0 +1,2 @@
+//! The `meno` command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! How good a tagger is, counted as conlleval and seqeval count.

@@ -1,0 +1,1 @@
+//! From text as people type it to words, with byte offsets into the original.

@@ -1,0 +1,2 @@
+//! Developer tasks that are not part of the product.
+fn main() {}
