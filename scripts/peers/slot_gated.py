@@ -251,9 +251,9 @@ def train(corpus: Corpus, mode: str, epochs: int, batch_size: int, seed: int) ->
     optimizer = torch.optim.Adam(parameters, lr=1e-3, fused=True)
     part = Part(corpus.train)
 
-    seconds = []
+    seconds, cpu_seconds = [], []
     for epoch in range(epochs):
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), time.process_time()
         total = torch.zeros(())
         batches = make_batches(part, batch_size, rng)
         for batch in batches:
@@ -264,6 +264,7 @@ def train(corpus: Corpus, mode: str, epochs: int, batch_size: int, seed: int) ->
             optimizer.step()
             total += loss.detach()
         seconds.append(time.perf_counter() - start)
+        cpu_seconds.append(time.process_time() - cpu_start)
         print(f"{mode} epoch {epoch + 1}: {seconds[-1]:.2f} s, loss {total / len(batches):.4f}", file=sys.stderr)
 
     return {
@@ -273,6 +274,7 @@ def train(corpus: Corpus, mode: str, epochs: int, batch_size: int, seed: int) ->
         "threads": torch.get_num_threads(),
         "batch_size": batch_size,
         "seconds_per_epoch": min(seconds[1:] or seconds),
+        "cpu_seconds_per_epoch": min(cpu_seconds[1:] or cpu_seconds),
         "epochs": epochs,
         "valid_slot_f1": slot_f1(model, corpus),
     }
