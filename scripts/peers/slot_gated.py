@@ -17,8 +17,8 @@ become ids before. The figure is the best epoch after the first, which warms up.
 an utterance, already in the runtime's own array, to the ids of its labels and of its intent. Text to words
 and words to ids is outside, for PyTorch and for meno alike. Weights are random: they do not change the time.
 
-Left out because it is slower here: `torch.compile` of all that follows the LSTM (a fifth more time an epoch
-with either way of batching, after a minute of compiling).
+Left out: `torch.compile` of all that follows the LSTM, which was no faster in a trial of each way of batching
+and spends up to a minute compiling first.
 """
 
 import argparse
