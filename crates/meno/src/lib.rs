@@ -3,10 +3,13 @@
 //! The list of modules is the flow of the data: a stage imports earlier stages only.
 
 pub mod corpus;
+pub mod encoder;
 pub mod error;
+pub mod features;
 pub mod random;
 pub mod text;
 
 pub mod metrics;
+pub mod train;
 
 pub use error::{Error, Result};

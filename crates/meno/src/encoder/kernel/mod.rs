@@ -1,0 +1,274 @@
+//! The arithmetic of the encoder, written once for sixteen lanes and compiled for each kind of processor.
+//!
+//! This is the only module with `unsafe` code. [`Kernels`] is safe: each method checks that every access lies
+//! inside the slices and then calls the variant that was chosen once, by what the processor can do.
+
+mod adam;
+mod attention;
+mod buffer;
+mod cell;
+mod gemm;
+mod simd;
+mod softmax;
+mod vector;
+
+pub(crate) use adam::{Adam, BETA1, BETA2, StepSize};
+pub(crate) use attention::{Attention, AttentionGradient};
+pub(crate) use buffer::Buffer;
+pub(crate) use cell::{Cell, CellGradient};
+pub(crate) use gemm::{Gemm, Right, Strided};
+pub(crate) use vector::{Dots, GateGradient};
+
+/// Floats in a vector; widths inside the encoder are multiples of it.
+pub(crate) const LANES: usize = simd::LANES;
+
+/// `n` rounded up to whole vectors.
+pub(crate) const fn padded(n: usize) -> usize {
+    n.next_multiple_of(LANES)
+}
+
+macro_rules! kernels {
+    ($($module:ident::$function:ident($($arg:ident: $type:ty),*) $(-> $out:ty)? as $name:ident;)*) => {
+        struct Table {
+            $($name: unsafe fn($($type),*) $(-> $out)?,)*
+        }
+
+        kernels!(@variant portable, PORTABLE, simd::Portable, [], $($module::$function($($arg: $type),*) $(-> $out)? as $name;)*);
+        #[cfg(target_arch = "x86_64")]
+        kernels!(@variant avx2, AVX2, simd::Avx2, [#[target_feature(enable = "avx2,fma")]], $($module::$function($($arg: $type),*) $(-> $out)? as $name;)*);
+        #[cfg(target_arch = "x86_64")]
+        kernels!(@variant avx512, AVX512, simd::Avx512, [#[target_feature(enable = "avx512f,avx2,fma")]], $($module::$function($($arg: $type),*) $(-> $out)? as $name;)*);
+    };
+    (@variant $variant:ident, $table:ident, $simd:ty, $feature:tt, $($module:ident::$function:ident($($arg:ident: $type:ty),*) $(-> $out:ty)? as $name:ident;)*) => {
+        mod $variant {
+            use super::*;
+            $(kernels!(@function $simd, $feature, $module::$function($($arg: $type),*) $(-> $out)? as $name);)*
+        }
+        static $table: Table = Table { $($name: $variant::$name,)* };
+    };
+    (@function $simd:ty, [$($feature:tt)*], $module:ident::$function:ident($($arg:ident: $type:ty),*) $(-> $out:ty)? as $name:ident) => {
+        $($feature)*
+        pub(super) unsafe fn $name($($arg: $type),*) $(-> $out)? {
+            // SAFETY: passed on: the caller checked the arguments and the processor.
+            unsafe { $module::$function::<$simd>($($arg),*) }
+        }
+    };
+}
+
+kernels! {
+    gemm::gemm(gemm: &mut Gemm<'_>) as gemm;
+    gemm::transpose_panels(rows: usize, columns: usize, from: &[f32], to: &mut [f32]) as transpose_panels;
+    cell::forward(step: &mut Cell<'_>) as cell;
+    cell::backward(step: &mut CellGradient<'_>) as cell_backward;
+    attention::exponentials(x: &[f32], out: &mut [f32]) as exponentials;
+    attention::forward(attention: &Attention<'_>, weights: &mut [f32]) as attention;
+    attention::backward(attention: &Attention<'_>, gradient: &mut AttentionGradient<'_>) as attention_backward;
+    softmax::rows(row: usize, x: &mut [f32]) as softmax;
+    vector::add(x: &[f32], y: &mut [f32]) as add;
+    vector::multiply(x: &[f32], factor: &[f32], y: &mut [f32]) as multiply;
+    vector::scale(factor: &[f32], y: &mut [f32]) as scale;
+    vector::dots(dots: &Dots<'_>, out: &mut [f32], out_row: usize) as dots;
+    vector::sum_rows(x: &[f32], row: usize, out: &mut [f32]) as sum_rows;
+    vector::gate(context: &[f32], query: &[f32], vector: &[f32], t: &mut [f32]) -> f32 as gate;
+    vector::gate_backward(gradient: &mut GateGradient<'_>) as gate_backward;
+    adam::step(state: &mut Adam<'_>, gradient: &[f32], scale: f32, size: StepSize) as adam;
+    adam::catch_up(state: &mut Adam<'_>, sizes: &[StepSize]) as adam_catch_up;
+    adam::sum_squares(x: &[f32]) -> f32 as sum_squares;
+}
+
+/// Which variant of the kernels runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instructions {
+    /// Plain Rust, for any processor.
+    Portable,
+    /// 256-bit vectors with fused multiply-add.
+    Avx2,
+    /// 512-bit vectors.
+    Avx512,
+}
+
+/// The kernels of one kind of processor.
+#[derive(Clone, Copy)]
+pub struct Kernels {
+    table: &'static Table,
+    instructions: Instructions,
+}
+
+impl std::fmt::Debug for Kernels {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Kernels({:?})", self.instructions)
+    }
+}
+
+impl Kernels {
+    /// The fastest this processor can run.
+    pub fn best() -> Self {
+        [Instructions::Avx512, Instructions::Avx2]
+            .into_iter()
+            .find_map(Self::with)
+            .unwrap_or(Kernels { table: &PORTABLE, instructions: Instructions::Portable })
+    }
+
+    /// A stated variant, or `None` if this processor cannot run it.
+    pub fn with(instructions: Instructions) -> Option<Self> {
+        let table = match instructions {
+            Instructions::Portable => &PORTABLE,
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") => {
+                &AVX2
+            }
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512
+                if is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma") =>
+            {
+                &AVX512
+            }
+            _ => return None,
+        };
+        Some(Kernels { table, instructions })
+    }
+
+    /// Which variant this is.
+    pub fn instructions(self) -> Instructions {
+        self.instructions
+    }
+
+    /// `C = A B` or `C += A B`.
+    pub(crate) fn gemm(self, mut gemm: Gemm<'_>) {
+        assert!(gemm.fits(), "matrix product out of bounds");
+        // SAFETY: checked above; `with` checked the processor. So for all that follow.
+        unsafe { (self.table.gemm)(&mut gemm) }
+    }
+
+    /// From the panels of a `rows x columns` matrix to the panels of its transpose.
+    pub(crate) fn transpose_panels(self, rows: usize, columns: usize, from: &[f32], to: &mut [f32]) {
+        assert!(rows.is_multiple_of(LANES) && columns.is_multiple_of(LANES));
+        assert!(rows * columns <= from.len() && rows * columns <= to.len());
+        // SAFETY: checked above.
+        unsafe { (self.table.transpose_panels)(rows, columns, from, to) }
+    }
+
+    /// One LSTM time step.
+    pub(crate) fn cell(self, mut step: Cell<'_>) {
+        assert!(step.fits(), "cell out of bounds");
+        // SAFETY: checked above.
+        unsafe { (self.table.cell)(&mut step) }
+    }
+
+    /// The gradient of one LSTM time step.
+    pub(crate) fn cell_backward(self, mut step: CellGradient<'_>) {
+        assert!(step.fits(), "cell gradient out of bounds");
+        // SAFETY: checked above.
+        unsafe { (self.table.cell_backward)(&mut step) }
+    }
+
+    /// `e^2x`, for keys and queries.
+    pub(crate) fn exponentials(self, x: &[f32], out: &mut [f32]) {
+        assert!(x.len() == out.len() && x.len().is_multiple_of(LANES));
+        // SAFETY: checked above.
+        unsafe { (self.table.exponentials)(x, out) }
+    }
+
+    /// The weights of an additive attention.
+    pub(crate) fn attention(self, attention: &Attention<'_>, weights: &mut [f32]) {
+        assert!(attention.fits() && attention.queries * attention.weights_row <= weights.len());
+        // SAFETY: checked above.
+        unsafe { (self.table.attention)(attention, weights) }
+    }
+
+    /// The gradient of an additive attention.
+    pub(crate) fn attention_backward(self, attention: &Attention<'_>, mut gradient: AttentionGradient<'_>) {
+        assert!(attention.fits() && gradient.fits(attention));
+        // SAFETY: checked above.
+        unsafe { (self.table.attention_backward)(attention, &mut gradient) }
+    }
+
+    /// Each row of logits to probabilities.
+    pub(crate) fn softmax(self, row: usize, x: &mut [f32]) {
+        assert!(row > 0 && row.is_multiple_of(LANES) && x.len().is_multiple_of(row));
+        // SAFETY: checked above.
+        unsafe { (self.table.softmax)(row, x) }
+    }
+
+    /// `y += x`
+    pub(crate) fn add(self, x: &[f32], y: &mut [f32]) {
+        assert!(x.len() == y.len() && x.len().is_multiple_of(LANES));
+        // SAFETY: checked above.
+        unsafe { (self.table.add)(x, y) }
+    }
+
+    /// `y = x * factor`
+    pub(crate) fn multiply(self, x: &[f32], factor: &[f32], y: &mut [f32]) {
+        assert!(x.len() == y.len() && x.len() == factor.len() && x.len().is_multiple_of(LANES));
+        // SAFETY: checked above.
+        unsafe { (self.table.multiply)(x, factor, y) }
+    }
+
+    /// `y *= factor`
+    pub(crate) fn scale(self, factor: &[f32], y: &mut [f32]) {
+        assert!(y.len() == factor.len() && y.len().is_multiple_of(LANES));
+        // SAFETY: checked above.
+        unsafe { (self.table.scale)(factor, y) }
+    }
+
+    /// The dot products of the rows of two matrices.
+    pub(crate) fn dots(self, dots: &Dots<'_>, out: &mut [f32], out_row: usize) {
+        assert!(dots.fits(out, out_row));
+        // SAFETY: checked above.
+        unsafe { (self.table.dots)(dots, out, out_row) }
+    }
+
+    /// `out += ` the sum of the rows of `x`, which are `row` apart.
+    pub(crate) fn sum_rows(self, x: &[f32], row: usize, out: &mut [f32]) {
+        assert!(row >= out.len() && out.len().is_multiple_of(LANES) && row > 0);
+        // SAFETY: checked above.
+        unsafe { (self.table.sum_rows)(x, row, out) }
+    }
+
+    /// `t = tanh(context + query)`; gives `vector . t`.
+    pub(crate) fn gate(self, context: &[f32], query: &[f32], vector: &[f32], t: &mut [f32]) -> f32 {
+        let n = t.len();
+        assert!(n == context.len() && n == query.len() && n == vector.len() && n.is_multiple_of(LANES));
+        // SAFETY: checked above.
+        unsafe { (self.table.gate)(context, query, vector, t) }
+    }
+
+    /// The gradient of a gate.
+    pub(crate) fn gate_backward(self, mut g: GateGradient<'_>) {
+        let n = g.context.len();
+        let same = [
+            g.tanh.len(),
+            g.vector.len(),
+            g.d_gated.len(),
+            g.d_context.len(),
+            g.d_query.len(),
+            g.d_vector.len(),
+        ];
+        assert!(n.is_multiple_of(LANES) && same.iter().all(|&len| len == n));
+        // SAFETY: checked above.
+        unsafe { (self.table.gate_backward)(&mut g) }
+    }
+
+    /// One step of Adam.
+    pub(crate) fn adam(self, mut state: Adam<'_>, gradient: &[f32], scale: f32, size: StepSize) {
+        assert!(state.fits() && gradient.len() == state.parameters.len());
+        // SAFETY: checked above.
+        unsafe { (self.table.adam)(&mut state, gradient, scale, size) }
+    }
+
+    /// The steps of Adam that a row without gradient missed.
+    pub(crate) fn adam_catch_up(self, mut state: Adam<'_>, sizes: &[StepSize]) {
+        assert!(state.fits());
+        // SAFETY: checked above.
+        unsafe { (self.table.adam_catch_up)(&mut state, sizes) }
+    }
+
+    /// The sum of the squares.
+    pub(crate) fn sum_squares(self, x: &[f32]) -> f32 {
+        assert!(x.len().is_multiple_of(LANES));
+        // SAFETY: checked above.
+        unsafe { (self.table.sum_squares)(x) }
+    }
+}

@@ -1,0 +1,18 @@
+//! From word ids to logits: the only stage that sees tensors.
+//!
+//! Layers have explicit forward and backward passes on packed batches; there is no autodiff and no padding.
+//! What leaves is a row of slot logits for each word and a row of intent logits for each utterance.
+
+mod batch;
+mod bilstm;
+mod dropout;
+pub(crate) mod kernel;
+mod linear;
+mod parameters;
+mod slot_gated;
+
+pub use batch::Batch;
+pub use dropout::Dropout;
+pub use kernel::{Instructions, Kernels};
+pub use parameters::{Layout, Parameters, Tensor};
+pub use slot_gated::{SlotGated, SlotGatedShape, Workspace};

@@ -1,0 +1,183 @@
+//! Adam with global clipping. Embedding rows are updated only when their word occurs; what dense Adam would have
+//! done to them in between is made up for then, so that the result is that of dense Adam.
+
+use rayon::prelude::*;
+
+use crate::encoder::kernel::{Adam, BETA1, BETA2, Buffer, Kernels, LANES, StepSize};
+use crate::encoder::{Layout, Parameters, SlotGated, Tensor, Workspace};
+
+/// About how many floats are updated as one piece of work; the pieces do not depend on the number of threads.
+const PIECE: usize = 16 * 1024;
+
+/// The moments of every parameter.
+pub(crate) struct Optimizer {
+    table: Tensor,
+    matrices: usize,
+    dense: usize,
+    clip: f32,
+    pieces: Vec<Piece>,
+    gradient: Buffer,
+    pub(crate) first: Buffer,
+    pub(crate) second: Buffer,
+    /// The sizes of all steps so far.
+    pub(crate) sizes: Vec<StepSize>,
+    /// For each row of the table the number of steps it has seen; 0 if it was never touched.
+    pub(crate) seen: Vec<u32>,
+    touched: Vec<u32>,
+    row_gradients: Buffer,
+}
+
+/// Some panels of a matrix.
+struct Piece {
+    matrix: usize,
+    first_panel: usize,
+    len: usize,
+}
+
+impl Optimizer {
+    /// For a network whose matrices are these, in the order of its layout.
+    pub fn new(layout: &Layout, matrices: &[Tensor], table: Tensor, clip: f32) -> Self {
+        let mut pieces = Vec::new();
+        for (matrix, tensor) in matrices.iter().enumerate() {
+            let (panel, panels) = (LANES * tensor.rows(), tensor.width() / LANES);
+            let step = (PIECE / panel).max(1);
+            pieces.extend((0..panels).step_by(step).map(|first_panel| Piece {
+                matrix,
+                first_panel,
+                len: step.min(panels - first_panel) * panel,
+            }));
+        }
+        Optimizer {
+            table,
+            matrices: layout.matrices(),
+            dense: layout.dense(),
+            clip,
+            pieces,
+            gradient: Buffer::zeros(layout.dense()),
+            first: Buffer::zeros(layout.len()),
+            second: Buffer::zeros(layout.len()),
+            sizes: Vec::new(),
+            seen: vec![0; table.rows()],
+            touched: Vec::new(),
+            row_gradients: Buffer::default(),
+        }
+    }
+
+    /// Brings the rows of these words up to date; must come before the forward pass that reads them.
+    pub fn touch(&mut self, kernels: Kernels, words: impl Iterator<Item = u32>, parameters: &mut Parameters) {
+        self.touched.clear();
+        self.touched.extend(words);
+        self.touched.sort_unstable();
+        self.touched.dedup();
+        for i in 0..self.touched.len() {
+            self.catch_up(kernels, self.touched[i] as usize, parameters);
+        }
+    }
+
+    /// Brings every row up to date; must come before the parameters are used for anything else.
+    pub fn settle(&mut self, kernels: Kernels, parameters: &mut Parameters) {
+        for row in 0..self.table.rows() {
+            self.catch_up(kernels, row, parameters);
+        }
+    }
+
+    fn catch_up(&mut self, kernels: Kernels, row: usize, parameters: &mut Parameters) {
+        let (seen, now) = (self.seen[row] as usize, self.sizes.len());
+        if seen == 0 || seen == now {
+            return;
+        }
+        self.seen[row] = now as u32;
+        let state = row_state(self.table, row, parameters, &mut self.first, &mut self.second);
+        kernels.adam_catch_up(state, &self.sizes[seen..]);
+    }
+
+    /// One step with the sum of the gradients of the shards, whose backward passes are done.
+    pub fn step(
+        &mut self,
+        kernels: Kernels,
+        rate: f32,
+        network: &SlotGated,
+        shards: &[&Workspace],
+        parameters: &mut Parameters,
+    ) {
+        let squares = self.sum_matrices(kernels, network, shards)
+            + self.sum_vectors(kernels, network, shards)
+            + self.sum_rows(kernels, network, shards);
+        let norm = squares.sqrt();
+        let scale = if norm > self.clip { self.clip / norm } else { 1.0 };
+        let t = self.sizes.len() as i32 + 1;
+        let size = StepSize { rate: rate / (1.0 - BETA1.powi(t)), second: 1.0 / (1.0 - BETA2.powi(t)) };
+        self.sizes.push(size);
+        let dense = self.dense;
+        (parameters[..dense].par_chunks_mut(PIECE))
+            .zip(self.first[..dense].par_chunks_mut(PIECE))
+            .zip(self.second[..dense].par_chunks_mut(PIECE))
+            .zip(self.gradient[..dense].par_chunks(PIECE))
+            .for_each(|(((parameters, first), second), gradient)| {
+                kernels.adam(Adam { parameters, first, second }, gradient, scale, size);
+            });
+        let width = self.table.width();
+        for (i, &row) in self.touched.iter().enumerate() {
+            let state = row_state(self.table, row as usize, parameters, &mut self.first, &mut self.second);
+            kernels.adam(state, &self.row_gradients[i * width..][..width], scale, size);
+            self.seen[row as usize] = t as u32;
+        }
+    }
+
+    /// The gradients of the matrices, shard after shard; gives the sum of their squares.
+    fn sum_matrices(&mut self, kernels: Kernels, network: &SlotGated, shards: &[&Workspace]) -> f32 {
+        let mut rest = &mut self.gradient[..self.matrices];
+        let mut work = Vec::with_capacity(self.pieces.len());
+        for piece in &self.pieces {
+            let (gradient, after) = rest.split_at_mut(piece.len);
+            work.push((piece, gradient));
+            rest = after;
+        }
+        let products: Vec<_> = shards.iter().map(|shard| network.products(shard)).collect();
+        let squares: Vec<f32> = (work.into_par_iter())
+            .map(|(piece, gradient)| {
+                for (i, products) in products.iter().enumerate() {
+                    products[piece.matrix].run(kernels, piece.first_panel, gradient, i > 0);
+                }
+                kernels.sum_squares(gradient)
+            })
+            .collect();
+        squares.iter().sum()
+    }
+
+    fn sum_vectors(&mut self, kernels: Kernels, network: &SlotGated, shards: &[&Workspace]) -> f32 {
+        let vectors = &mut self.gradient[self.matrices..self.dense];
+        vectors.fill(0.0);
+        for shard in shards {
+            kernels.add(network.d_vectors(shard), vectors);
+        }
+        kernels.sum_squares(vectors)
+    }
+
+    /// The gradients of each touched row; gives the sum of their squares.
+    fn sum_rows(&mut self, kernels: Kernels, network: &SlotGated, shards: &[&Workspace]) -> f32 {
+        let width = self.table.width();
+        let sums = self.row_gradients.clear(self.touched.len() * width);
+        for shard in shards {
+            for (word, gradient) in network.d_words(shard) {
+                let at = self.touched.binary_search(&word).expect("every word was touched");
+                kernels.add(gradient, &mut sums[at * width..][..width]);
+            }
+        }
+        kernels.sum_squares(sums)
+    }
+}
+
+fn row_state<'a>(
+    table: Tensor,
+    row: usize,
+    parameters: &'a mut Parameters,
+    first: &'a mut [f32],
+    second: &'a mut [f32],
+) -> Adam<'a> {
+    Adam {
+        parameters: table.row_mut(parameters, row),
+        first: table.row_mut(first, row),
+        second: table.row_mut(second, row),
+    }
+}
