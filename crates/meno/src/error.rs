@@ -46,6 +46,16 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
+    /// Gold and predicted labels of an utterance differ in number, so they cannot be compared word by word.
+    #[error("utterance {utterance}: {gold} gold labels but {predicted} predicted")]
+    LabelCount {
+        /// The utterance, from 1, in the order in which they were counted.
+        utterance: usize,
+        /// How many gold labels.
+        gold: usize,
+        /// How many predicted labels.
+        predicted: usize,
+    },
     /// A setting is out of range or does not fit the data.
     #[error("{problem}")]
     Setting {
@@ -62,6 +72,7 @@ impl Error {
         let hint = match self {
             Error::Corpus { hint, .. } | Error::Setting { hint, .. } => hint.as_str(),
             Error::Model { .. } => "a model is made by `meno train DIR -o MODEL`",
+            Error::LabelCount { .. } => "there must be one label for each word of the corpus, in both",
             Error::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "check the path; `meno data stats DIR` shows what is in a folder"
             }

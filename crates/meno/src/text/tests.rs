@@ -1,0 +1,227 @@
+//! Cases as a table of text, style and tokens; then what holds for any text; then real corpora.
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Words of corpora with different habits; an utterance a line.
+const ATIS: &str = "what's the fare to st. louis
+    i'd like a flight after 530 pm
+    flights to washington dc arriving before 9 am
+    round trip fares under 1000 dollars";
+const SNIPS: &str = "what s the weather in top-rated places
+    i don t like betsy s playlist
+    add the r&b song to folk – jigs & reels
+    a movie at 06:50 am or 7 p m
+    she-devil and k-pop on 1/20/2023 at 13:19 pm
+    play ii: and iii: and iv: and v: and vi: and vii: and viii: and ix: now";
+const TOKENIZED: &str = "Do n't book John 's table , please .
+    It costs $ 5 , does it ?
+    Come at 5 : 30 pm .";
+const CASED: &str = "Play Gimme Shelter by the Rolling Stones
+    Book a table at McDonald's for 5pm";
+const UPPER: &str = "SHOW ME FLIGHTS FROM BOSTON";
+
+fn fitted(corpus: &str) -> Normalizer {
+    let utterances: Vec<Vec<&str>> = corpus.lines().map(|line| line.split_whitespace().collect()).collect();
+    Normalizer::fit(utterances.iter().map(Vec::as_slice))
+}
+
+/// `expected` are words with a space between them; a word that differs from its text in more than case is
+/// `text=word`.
+fn check(corpus: &str, text: &str, expected: &str) {
+    let tokens = fitted(corpus).read(text);
+    let found: Vec<String> = tokens
+        .iter()
+        .map(|token| match &text[token.start..token.end] {
+            slice if slice.eq_ignore_ascii_case(token.word) => token.word.to_owned(),
+            slice => format!("{slice}={}", token.word),
+        })
+        .collect();
+    assert_eq!(found.join(" "), expected, "{text:?}");
+}
+
+#[test]
+fn offsets_are_bytes_of_the_original() {
+    let tokens = fitted(ATIS).read("  “Où” est\tSt. Louis?");
+    let found: Vec<_> = tokens.iter().map(|token| (token.word, token.start, token.end)).collect();
+    assert_eq!(found, [("où", 5, 8), ("est", 12, 15), ("st.", 16, 19), ("louis", 20, 25)]);
+}
+
+#[test]
+fn lower_case_without_marks() {
+    check(ATIS, "Play 'Gimme Shelter', please!", "play gimme shelter please");
+    check(ATIS, "What’s the fare?", "What’s=what's the fare");
+    check(ATIS, "AT&T (O'Hare) \"St. Louis\".", "at&t o'hare st. louis");
+    check(ATIS, "to St., or st.?", "to st. or st.");
+    check(ATIS, "5:30pm, 9 a.m. or 10p.m.", "5:30=530 pm 9 a.m=am or 10 p.m=pm");
+    check(ATIS, "Washington D.C. for $1,000", "washington D.C=dc for $1,000=1000");
+    check(ATIS, "a round-trip — cheap...", "a round trip cheap");
+    check(ATIS, "wait,what? 3.5 ... - !", "wait what 3.5");
+    check(ATIS, "U.S.A. travelers' 'til", "U.S.A=usa travelers til");
+    check(ATIS, "50% of $ 5 or €7", "50%=50 of $ 5 or €7=7");
+}
+
+#[test]
+fn apostrophes_as_spaces() {
+    check(SNIPS, "I don't like Betsy's playlist", "i don t like betsy s playlist");
+    check(SNIPS, "the top-rated She–Devil: now", "the top-rated She–Devil:=she-devil: now");
+    check(SNIPS, "folk – jigs & reels, R&B …", "folk – jigs & reels r&b …");
+    check(SNIPS, "thanks: :-) / ...", "thanks: /");
+    check(SNIPS, "at 7 p.m. or 06:50 on 2/7/2021!", "at 7 p m or 06:50 on 2/7/2021");
+}
+
+#[test]
+fn marks_as_words() {
+    check(TOKENIZED, "Don't book John’s table, please.", "Do n't book John ’s='s table , please .");
+    check(TOKENIZED, "Is it $5?! At 5:30 o'clock", "Is it $ 5 ? At 5 : 30 o'clock");
+}
+
+#[test]
+fn case_of_the_corpus() {
+    check(CASED, "Book McDonald's at 5pm, please", "Book McDonald's at 5pm please");
+    check(UPPER, "Show me flights!", "SHOW ME FLIGHTS");
+    check("", "Hello, World", "hello world");
+}
+
+#[test]
+fn unicode() {
+    check(ATIS, "cafe\u{301}, CAFÉ!", "cafe\u{301} CAFÉ=café");
+    check(ATIS, "jazz🎵👩‍👩‍👧 now", "jazz 🎵👩‍👩‍👧 now");
+    check(ATIS, "a\u{a0}b\u{200b}c\u{3000}d\u{feff}", "a b c d");
+    check(ATIS, "co\u{ad}op", "co\u{ad}op=coop");
+    check(ATIS, "東京、大阪。 ｈｉ！", "東京 大阪 ｈｉ=hi");
+    check(ATIS, "हिन्दी है।", "हिन्दी है");
+    check(ATIS, "!\u{301} \u{301}", "\u{301}");
+    check(ATIS, "\0 \u{7f} \u{feff}", "");
+}
+
+#[test]
+fn words_are_left_alone() {
+    let text = " What's  up? 12\tSt. ";
+    let tokens = fitted(ATIS).words(text);
+    let found: Vec<_> = tokens.iter().map(|token| (token.word, token.start, token.end)).collect();
+    assert_eq!(found, [("What's", 1, 7), ("up?", 9, 12), ("12", 13, 15), ("St.", 16, 19)]);
+}
+
+#[test]
+fn numbers_are_one_word_to_the_vocabulary() {
+    let normalizer = fitted(ATIS);
+    assert_eq!(normalizer.read("530").get(0).map(|token| token.word), Some("530"));
+    for (word, form) in [("530", "0"), ("0", "0"), ("5:30", "5:30"), ("dc10", "dc10"), ("", "")] {
+        assert_eq!(normalizer.vocabulary_form(word), form);
+        assert_eq!(normalizer.clone().with_digits(false).vocabulary_form(word), word);
+    }
+}
+
+#[test]
+fn settings_survive_json() {
+    for corpus in [ATIS, SNIPS, TOKENIZED, CASED, UPPER, ""] {
+        let normalizer = fitted(corpus);
+        let json = serde_json::to_string(&normalizer).expect("settings are plain data");
+        assert_eq!(serde_json::from_str::<Normalizer>(&json).expect("reads back"), normalizer);
+    }
+    assert_eq!(serde_json::from_str::<Normalizer>("{}").expect("all have defaults"), Normalizer::default());
+}
+
+#[test]
+fn long_lines_take_linear_time() {
+    let normalizer = fitted(SNIPS);
+    for unit in ["a", "'", "!", "a.", "a'", "5,", "\u{301}", "!\u{301}", "🎵", "st.", "A:", "- ", "(a)"] {
+        let text = unit.repeat(1_000_000 / unit.len());
+        let tokens = normalizer.read(&text);
+        assert!(tokens.iter().all(|token| token.end <= text.len()), "{unit}");
+    }
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        "\\PC{0,6}",
+        "[a-zA-Z0-9]{0,4}",
+        "[ .,:;!?'’\"$%/\\-–—…&()*`]{0,3}",
+        "[0-9]{1,2}([:.,/][0-9]{2})?( ?[ap]\\.?m\\.?)?",
+        "[nN]['’][tT]|['’](s|ll|re)|st\\.|[uU]\\.[sS]\\.",
+        "[\u{300}-\u{303}\u{200b}-\u{200f}\u{ad}\u{a0}\u{feff}\u{1f3b5}\u{20ac}\u{ff21}İßſKΣ]{1,3}",
+    ];
+    prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+}
+
+fn any_corpus() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![ATIS, SNIPS, TOKENIZED, CASED, UPPER, ""])
+}
+
+proptest! {
+    #[test]
+    fn offsets_are_sound(text in any_text(), corpus in any_corpus()) {
+        let normalizer = fitted(corpus);
+        for tokens in [normalizer.read(&text), normalizer.words(&text)] {
+            let mut last = 0;
+            for token in tokens.iter() {
+                prop_assert!(last <= token.start && token.start < token.end && token.end <= text.len());
+                prop_assert!(text.is_char_boundary(token.start) && text.is_char_boundary(token.end));
+                prop_assert!(!token.word.is_empty());
+                last = token.end;
+            }
+        }
+    }
+
+    #[test]
+    fn the_text_of_a_token_is_its_word(text in any_text(), corpus in any_corpus()) {
+        let normalizer = fitted(corpus);
+        for token in normalizer.read(&text).iter() {
+            let slice = &text[token.start..token.end];
+            let again = normalizer.read(slice);
+            let words: Vec<&str> = again.iter().map(|token| token.word).collect();
+            // A mark that is a word only beside others (`'s`, `:`) may not be one when alone.
+            let is_mark = slice.starts_with(|c| matches!(chars::class(c), chars::Class::Mark(_)));
+            prop_assert!(is_mark || words == [token.word], "{:?}: {:?} is not {:?}", slice, words, token.word);
+        }
+    }
+
+    #[test]
+    fn words_of_the_corpus_come_back(
+        corpus in prop::collection::vec(prop::collection::vec("[a-zA-Z0-9.,:'’$/é\u{301}🎵\u{a0}-]{1,6}", 0..6), 0..6),
+    ) {
+        let normalizer = Normalizer::fit(corpus.iter().map(Vec::as_slice));
+        for utterance in &corpus {
+            let text = utterance.join(" ");
+            prop_assert_eq!(normalizer.read(&text).iter().map(|t| t.word.to_owned()).collect::<Vec<_>>(), utterance.clone());
+        }
+    }
+}
+
+/// Where the corpora for development are, if anywhere.
+fn data() -> PathBuf {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    std::env::var_os("MENO_DATA").map_or(default, PathBuf::from)
+}
+
+#[test]
+fn real_corpora_come_back() {
+    let data = data();
+    if !data.is_dir() {
+        println!("left out: ATIS and Snips word for word, because {} is not there", data.display());
+        return;
+    }
+    for corpus in ["atis", "snips"] {
+        let read = |part: &str| {
+            std::fs::read_to_string(data.join(corpus).join(part).join("seq.in"))
+                .expect("the corpus has this part")
+        };
+        let train = read("train");
+        let normalizer = fitted(&train);
+        for part in ["train", "valid", "test", "ood-dev", "ood-test"] {
+            let text = read(part);
+            let changed: Vec<&str> = text
+                .lines()
+                .filter(|line| {
+                    !normalizer.read(line).iter().map(|token| token.word).eq(line.split_whitespace())
+                })
+                .collect();
+            let allowed = if part == "train" { 0 } else { text.lines().count() / 1000 };
+            assert!(changed.len() <= allowed, "{corpus}/{part}: {changed:?}");
+        }
+    }
+}
