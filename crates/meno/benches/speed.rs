@@ -40,7 +40,10 @@ fn main() {
     let get =
         |k: &str, d: usize| args.iter().position(|a| a == k).map_or(d, |i| args[i + 1].parse().unwrap());
     let (threads, epochs, seed) = (get("--threads", 1), get("--epochs", 3), get("--seed", 1));
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| run(dir, epochs, seed));
+}
+fn run(dir: &str, epochs: usize, seed: usize) {
     let train = read(&format!("{dir}/train"));
     let f = Features::fit(train.iter(), norm);
     let enc = |u: &Utterance| Example {
@@ -58,12 +61,12 @@ fn main() {
     });
     let kernels = Kernels::best();
     let mut t =
-        Trainer::new(&net, kernels, &ex, TrainSettings { seed: seed as u64, epochs, ..Default::default() });
+        Trainer::new(&net, kernels, &ex, TrainSettings { seed: seed as u64, epochs, rate: std::env::var("RATE").map_or(1e-3, |r| r.parse().unwrap()), dropout: std::env::var("DROP").map_or(0.5, |r| r.parse().unwrap()), ..Default::default() });
     let mut w = Workspace::default();
     let mut best = (0.0, 0.0, 0.0, 0);
-    for e in 0..epochs {
+        for e in 0..epochs {
         let t0 = Instant::now();
-        let ControlFlow::Continue(loss) = t.epoch(e, |_, _| ControlFlow::Continue(())) else {
+        let ControlFlow::Continue(loss) = t.run_epoch(|_, _| ControlFlow::Continue(())) else {
             unreachable!()
         };
         let dt = t0.elapsed().as_secs_f64();

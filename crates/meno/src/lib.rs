@@ -2,14 +2,21 @@
 //!
 //! The list of modules is the flow of the data: a stage imports earlier stages only.
 
-pub mod corpus;
-pub mod encoder;
 pub mod error;
-pub mod features;
+pub mod atomic;
 pub mod random;
+
 pub mod text;
+pub mod corpus;
+pub mod features;
+pub mod encoder;
+pub mod logits;
+pub mod spans;
 
 pub mod metrics;
+pub mod engine;
+pub mod artifact;
 pub mod train;
 
+pub use engine::{Annotation, Model, Worker};
 pub use error::{Error, Result};

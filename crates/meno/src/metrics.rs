@@ -96,6 +96,25 @@ impl Evaluation {
         Ok(())
     }
 
+    /// Both counts together.
+    pub fn merge(mut self, other: Evaluation) -> Self {
+        for (slot, counts) in other.slots {
+            let sum = self.slots.entry(slot).or_default();
+            sum.gold += counts.gold;
+            sum.predicted += counts.predicted;
+            sum.correct += counts.correct;
+        }
+        for (sum, part) in [
+            (&mut self.tokens, other.tokens),
+            (&mut self.intents, other.intents),
+            (&mut self.utterances, other.utterances),
+        ] {
+            sum.right += part.right;
+            sum.all += part.all;
+        }
+        self
+    }
+
     /// The counts of every slot type seen.
     pub fn slots(&self) -> &BTreeMap<String, SlotCounts> {
         &self.slots

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+mod fingerprint;
 pub mod tags;
 
 pub use tags::TokenSpan;

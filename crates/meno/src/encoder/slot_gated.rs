@@ -188,13 +188,15 @@ impl SlotGated {
             };
             parameters.fill(tensor, || (2.0 * random.uniform() - 1.0) * limit);
         }
-        // The padding of the heads must never win a softmax.
-        for head in [&self.slot, &self.intent] {
-            if let Some(bias) = head.bias {
-                bias.of_mut(&mut parameters)[bias.columns()..].fill(PADDING);
-            }
-        }
+        self.pad(&mut parameters);
         parameters
+    }
+
+    /// Fills the padding of the heads, which must never win a softmax.
+    pub(crate) fn pad(&self, parameters: &mut [f32]) {
+        for bias in [self.slot.bias, self.intent.bias].into_iter().flatten() {
+            bias.of_mut(parameters)[bias.columns()..].fill(PADDING);
+        }
     }
 
     /// Logits for utterances of falling length, none of them empty; they stay in the workspace.

@@ -1,35 +1,31 @@
-//! Training: batches, shards, epochs, and which parameters are kept.
+//! Training: from corpora to a [`Model`].
 //!
-//! A batch is cut into shards of at most [`SHARD`] utterances, each with its own gradient, summed in a fixed order.
-//! Threads share out the shards; what is computed does not depend on how many there are.
+//! [`fit`] runs the epochs, judges each on the valid set and keeps the best; it can be stopped at any step and
+//! taken up again from a [`Checkpoint`] with the same result as if it had never stopped.
 
+mod checkpoint;
 mod optimizer;
+mod trainer;
 
 use std::ops::ControlFlow;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
-use crate::encoder::kernel::Buffer;
-use crate::encoder::{Dropout, Kernels, Parameters, SlotGated, Workspace};
-use crate::random::Random;
-use optimizer::Optimizer;
+use crate::corpus::Corpus;
+use crate::encoder::{Kernels, Parameters, SlotGated, SlotGatedShape};
+use crate::engine::{Model, Record};
+use crate::features::{Features, first_intent};
+use crate::metrics::{Evaluation, Mode, Report};
+use crate::text::Normalizer;
+use crate::{Error, Result};
 
-/// Utterances of a shard.
-const SHARD: usize = 8;
+pub use checkpoint::Checkpoint;
+pub use trainer::{Example, Trainer};
 
-/// One utterance as ids.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Example {
-    /// Word ids.
-    pub words: Vec<u32>,
-    /// A label id for each word.
-    pub labels: Vec<u32>,
-    /// The intent's id.
-    pub intent: u32,
-}
-
-/// How to train.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+/// How to train; the defaults are those of Goo et al. (2018).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct TrainSettings {
     /// Passes over the data.
     pub epochs: usize,
@@ -41,119 +37,267 @@ pub struct TrainSettings {
     pub dropout: f32,
     /// The gradient's global norm is clipped to this.
     pub clip: f32,
+    /// Width of a word embedding; a multiple of 16.
+    pub embedding: usize,
+    /// Width of the hidden state of one direction; a multiple of 16.
+    pub hidden: usize,
     /// What all randomness comes from.
     pub seed: u64,
 }
 
 impl Default for TrainSettings {
     fn default() -> Self {
-        TrainSettings { epochs: 20, batch: 16, rate: 1e-3, dropout: 0.5, clip: 5.0, seed: 1 }
-    }
-}
-
-struct Shard {
-    utterances: Vec<usize>,
-    workspace: Workspace,
-    loss: f64,
-}
-
-/// A network in training.
-pub struct Trainer<'a> {
-    network: &'a SlotGated,
-    kernels: Kernels,
-    examples: &'a [Example],
-    settings: TrainSettings,
-    parameters: Parameters,
-    transposed: Buffer,
-    optimizer: Optimizer,
-    shards: Vec<Shard>,
-}
-
-impl<'a> Trainer<'a> {
-    /// A network that has seen nothing yet.
-    pub fn new(
-        network: &'a SlotGated,
-        kernels: Kernels,
-        examples: &'a [Example],
-        settings: TrainSettings,
-    ) -> Self {
-        let n_shards = settings.batch.div_ceil(SHARD);
-        let random = Random::new(settings.seed);
-        Trainer {
-            parameters: network.initial(&mut random.fork(0)),
-            transposed: Buffer::zeros(network.layout().dense()),
-            optimizer: Optimizer::new(
-                network.layout(),
-                &network.matrices(),
-                network.embedding(),
-                settings.clip,
-            ),
-            shards: (0..n_shards)
-                .map(|_| Shard { utterances: Vec::new(), workspace: Workspace::default(), loss: 0.0 })
-                .collect(),
-            network,
-            kernels,
-            examples,
-            settings,
+        TrainSettings {
+            epochs: 20,
+            batch: 16,
+            rate: 1e-3,
+            dropout: 0.5,
+            clip: 5.0,
+            embedding: 64,
+            hidden: 64,
+            seed: 1,
         }
     }
+}
 
-    /// The parameters as they are now.
-    pub fn parameters(&mut self) -> &Parameters {
-        self.optimizer.settle(self.kernels, &mut self.parameters);
-        &self.parameters
-    }
-
-    /// One pass over the data in random order; `after_step` is told the share done and the mean loss, and can stop it.
-    pub fn epoch(
-        &mut self,
-        epoch: usize,
-        mut after_step: impl FnMut(f64, f64) -> ControlFlow<()>,
-    ) -> ControlFlow<(), f64> {
-        let random = Random::new(self.settings.seed).fork(1 + epoch as u64);
-        let mut order: Vec<usize> = (0..self.examples.len()).collect();
-        random.clone().shuffle(&mut order);
-        let n_steps = order.len().div_ceil(self.settings.batch);
-        let mut loss = 0.0;
-        for (step, batch) in order.chunks_mut(self.settings.batch).enumerate() {
-            loss += self.step(batch, &random.fork(1 + step as u64));
-            let done = step + 1;
-            if after_step(done as f64 / n_steps as f64, loss / done as f64).is_break() {
-                return ControlFlow::Break(());
+impl TrainSettings {
+    /// Refuses what cannot work, naming the value.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
+        for (name, width) in [("embedding", self.embedding), ("hidden", self.hidden)] {
+            if width == 0 || width > 4096 || !width.is_multiple_of(16) {
+                return refuse(format!("{name} is {width}"), "widths are multiples of 16 up to 4096");
             }
         }
-        ControlFlow::Continue(loss / n_steps as f64)
+        if self.epochs == 0 || self.batch == 0 {
+            return refuse(
+                format!("{} epochs with batches of {}", self.epochs, self.batch),
+                "both must be at least 1",
+            );
+        }
+        if !(0.0..=0.9).contains(&self.dropout) {
+            return refuse(format!("dropout is {}", self.dropout), "it is a share from 0 to 0.9");
+        }
+        for (name, value) in [("rate", self.rate), ("clip", self.clip)] {
+            if !value.is_finite() || value <= 0.0 {
+                return refuse(format!("{name} is {value}"), "it must be a positive number");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is going on during an epoch.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// The epoch under way, from 1.
+    pub epoch: usize,
+    /// Epochs in all.
+    pub epochs: usize,
+    /// The share of this epoch that is done.
+    pub share: f64,
+    /// The mean loss of this epoch so far.
+    pub loss: f64,
+}
+
+/// How an epoch ended.
+#[derive(Clone, Debug)]
+pub struct EpochReport {
+    /// The epoch, from 1.
+    pub epoch: usize,
+    /// Its mean loss.
+    pub loss: f64,
+    /// How the model does on the valid set.
+    pub valid: Report,
+    /// Whether it is the best so far.
+    pub best: bool,
+}
+
+/// Looks on while a model is trained.
+pub trait Watch {
+    /// After every step; breaking stops the training.
+    fn step(&mut self, progress: &Progress) -> ControlFlow<()>;
+    /// After every epoch.
+    fn epoch(&mut self, report: &EpochReport);
+}
+
+/// Looks at nothing.
+impl Watch for () {
+    fn step(&mut self, _: &Progress) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+    fn epoch(&mut self, _: &EpochReport) {}
+}
+
+/// How a training ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// All epochs are done; the best one's model.
+    Finished(Box<Model>),
+    /// It was stopped; the best model so far, if an epoch was finished, and where to go on.
+    Stopped {
+        /// The best model so far.
+        best: Option<Box<Model>>,
+        /// Where to go on.
+        checkpoint: Box<Checkpoint>,
+    },
+}
+
+/// Trains a model on `threads` threads; their number does not change the result.
+pub fn fit(
+    train: &Corpus,
+    valid: &Corpus,
+    settings: &TrainSettings,
+    threads: usize,
+    resume: Option<Checkpoint>,
+    watch: &mut (dyn Watch + Send),
+) -> Result<Outcome> {
+    settings.check()?;
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build().map_err(|e| Error::Setting {
+            problem: format!("cannot start {threads} threads: {e}"),
+            hint: "try --threads 1".to_owned(),
+        })?;
+    pool.install(|| Fit::new(train, valid, settings)?.run(resume, watch))
+}
+
+/// What stays the same during a training.
+struct Fit<'a> {
+    valid: &'a Corpus,
+    settings: &'a TrainSettings,
+    kernels: Kernels,
+    fingerprint: String,
+    normalizer: Normalizer,
+    features: Features,
+    network: SlotGated,
+    examples: Vec<Example>,
+}
+
+/// The best epoch so far.
+#[derive(Clone, Debug)]
+struct Best {
+    record: Record,
+    parameters: Parameters,
+}
+
+impl<'a> Fit<'a> {
+    fn new(train: &Corpus, valid: &'a Corpus, settings: &'a TrainSettings) -> Result<Self> {
+        for corpus in [train, valid] {
+            if corpus.utterances.iter().all(|utterance| utterance.words.is_empty()) {
+                let problem = "no utterance with words in it";
+                return Err(Error::corpus(
+                    &corpus.path,
+                    1,
+                    problem,
+                    "training needs utterances to train and to judge on",
+                ));
+            }
+        }
+        let normalizer =
+            Normalizer::fit(train.utterances.iter().map(|u| u.words.as_slice())).with_digits(true);
+        let form = |word: &str| normalizer.vocabulary_form(word).to_owned();
+        let features = Features::fit(train.utterances.iter(), form);
+        let examples = examples(train, &normalizer, &features);
+        let network = SlotGated::new(SlotGatedShape {
+            words: features.words.len(),
+            labels: features.labels.len(),
+            intents: features.intents.len(),
+            embedding: settings.embedding,
+            hidden: settings.hidden,
+        });
+        let fingerprint = train.fingerprint();
+        let kernels = Kernels::best();
+        Ok(Fit { valid, settings, kernels, fingerprint, normalizer, features, network, examples })
     }
 
-    /// One step; gives the mean loss of the batch.
-    fn step(&mut self, batch: &mut [usize], random: &Random) -> f64 {
-        let (network, kernels, examples) = (self.network, self.kernels, self.examples);
-        // Dealt out by falling length, the shards are sorted and have about the same work.
-        batch.sort_by_key(|&i| std::cmp::Reverse(examples[i].words.len()));
-        let n_shards = batch.len().div_ceil(SHARD);
-        for (i, shard) in self.shards[..n_shards].iter_mut().enumerate() {
-            shard.utterances.clear();
-            shard.utterances.extend(batch.iter().skip(i).step_by(n_shards));
+    fn run(&self, resume: Option<Checkpoint>, watch: &mut (dyn Watch + Send)) -> Result<Outcome> {
+        let mut trainer = Trainer::new(&self.network, self.kernels, &self.examples, self.settings.clone());
+        let mut best = match resume {
+            Some(checkpoint) => checkpoint.restore(self, &mut trainer)?,
+            None => None,
+        };
+        while trainer.epoch() < self.settings.epochs {
+            let (epoch, epochs) = (trainer.epoch() + 1, self.settings.epochs);
+            let stopped =
+                trainer.run_epoch(|share, loss| watch.step(&Progress { epoch, epochs, share, loss }));
+            let ControlFlow::Continue(loss) = stopped else {
+                let checkpoint = Checkpoint::of(self, &trainer, best.as_ref());
+                let best = best.map(|best| Box::new(self.model(best)));
+                return Ok(Outcome::Stopped { best, checkpoint: Box::new(checkpoint) });
+            };
+            let valid = self.judge(trainer.parameters())?;
+            let is_best = best.as_ref().is_none_or(|best| merit(&valid) > best.record.merit());
+            watch.epoch(&EpochReport { epoch, loss, valid: valid.clone(), best: is_best });
+            if is_best {
+                best = Some(Best {
+                    record: self.record(epoch, &valid),
+                    parameters: trainer.parameters().clone(),
+                });
+            }
         }
-        let words = batch.iter().flat_map(|&i| examples[i].words.iter().copied());
-        self.optimizer.touch(kernels, words, &mut self.parameters);
-        network.transpose(kernels, &self.parameters, &mut self.transposed);
-        let (parameters, transposed) = (&self.parameters, &self.transposed);
-        let (rate, weight) = (self.settings.dropout, 1.0 / batch.len() as f32);
-        let shards = &mut self.shards[..n_shards];
-        shards.par_iter_mut().enumerate().for_each(|(i, shard)| {
-            let examples = shard.utterances.iter().map(|&i| &examples[i]);
-            let mut dropout = Dropout { rate, random: random.fork(i as u64) };
-            let w = &mut shard.workspace;
-            let words = examples.clone().map(|example| &example.words[..]);
-            network.forward(kernels, parameters, words, Some(&mut dropout), w);
-            let answers = examples.map(|example| (&example.labels[..], example.intent));
-            shard.loss = network.loss(kernels, answers, weight, w);
-            network.backward(kernels, parameters, transposed, w, true);
-        });
-        let loss = shards.iter().map(|shard| shard.loss).sum();
-        let workspaces: Vec<&Workspace> = shards.iter().map(|shard| &shard.workspace).collect();
-        self.optimizer.step(kernels, self.settings.rate, network, &workspaces, &mut self.parameters);
-        loss
+        match best {
+            Some(best) => Ok(Outcome::Finished(Box::new(self.model(best)))),
+            None => Err(Error::Setting {
+                problem: format!("nothing left to train after epoch {}", trainer.epoch()),
+                hint: "raise --epochs".to_owned(),
+            }),
+        }
     }
+
+    fn record(&self, epoch: usize, valid: &Report) -> Record {
+        Record {
+            settings: self.settings.clone(),
+            corpus: self.fingerprint.clone(),
+            epoch,
+            valid_slot_f1: valid.slot_f1,
+            valid_intent_accuracy: valid.intent_accuracy,
+        }
+    }
+
+    fn model(&self, best: Best) -> Model {
+        Model {
+            normalizer: self.normalizer.clone(),
+            features: self.features.clone(),
+            network: self.network.clone(),
+            parameters: best.parameters,
+            record: best.record,
+        }
+    }
+
+    /// The valid set, shared out among the threads.
+    fn judge(&self, parameters: &Parameters) -> Result<Report> {
+        let model = self.model(Best { record: Record::default(), parameters: parameters.clone() });
+        let utterances = &self.valid.utterances;
+        let parts: Vec<Evaluation> = (utterances.par_chunks(64))
+            .map(|part| model.worker().evaluate(part, Mode::Conlleval))
+            .collect::<Result<_>>()?;
+        Ok(parts.into_iter().fold(Evaluation::default(), Evaluation::merge).report())
+    }
+}
+
+/// What an epoch is chosen by: slot F1 and intent accuracy count the same.
+fn merit(report: &Report) -> f64 {
+    report.slot_f1 + report.intent_accuracy.unwrap_or(0.0)
+}
+
+impl Record {
+    fn merit(&self) -> f64 {
+        self.valid_slot_f1 + self.valid_intent_accuracy.unwrap_or(0.0)
+    }
+}
+
+fn examples(train: &Corpus, normalizer: &Normalizer, features: &Features) -> Vec<Example> {
+    let id =
+        |names: &crate::features::Names, name: &str| names.id(name).expect("counted in this very corpus");
+    (train.utterances.iter().filter(|utterance| !utterance.words.is_empty()))
+        .map(|utterance| Example {
+            words: utterance
+                .words
+                .iter()
+                .map(|word| features.word(normalizer.vocabulary_form(word)))
+                .collect(),
+            labels: utterance.labels.iter().map(|label| id(&features.labels, label)).collect(),
+            intent: id(&features.intents, first_intent(&utterance.intent)),
+        })
+        .collect()
 }

@@ -63,6 +63,12 @@ impl Optimizer {
         }
     }
 
+    /// Goes on after `steps` steps of this rate, of which each row has seen so many; the moments are restored apart.
+    pub fn restore(&mut self, steps: usize, rate: f32, seen: Vec<u32>) {
+        self.sizes = (1..=steps).map(|step| step_size(step, rate)).collect();
+        self.seen = seen;
+    }
+
     /// Brings the rows of these words up to date; must come before the forward pass that reads them.
     pub fn touch(&mut self, kernels: Kernels, words: impl Iterator<Item = u32>, parameters: &mut Parameters) {
         self.touched.clear();
@@ -105,8 +111,7 @@ impl Optimizer {
             + self.sum_rows(kernels, network, shards);
         let norm = squares.sqrt();
         let scale = if norm > self.clip { self.clip / norm } else { 1.0 };
-        let t = self.sizes.len() as i32 + 1;
-        let size = StepSize { rate: rate / (1.0 - BETA1.powi(t)), second: 1.0 / (1.0 - BETA2.powi(t)) };
+        let size = step_size(self.sizes.len() + 1, rate);
         self.sizes.push(size);
         let dense = self.dense;
         (parameters[..dense].par_chunks_mut(PIECE))
@@ -120,7 +125,7 @@ impl Optimizer {
         for (i, &row) in self.touched.iter().enumerate() {
             let state = row_state(self.table, row as usize, parameters, &mut self.first, &mut self.second);
             kernels.adam(state, &self.row_gradients[i * width..][..width], scale, size);
-            self.seen[row as usize] = t as u32;
+            self.seen[row as usize] = self.sizes.len() as u32;
         }
     }
 
@@ -166,6 +171,11 @@ impl Optimizer {
         }
         kernels.sum_squares(sums)
     }
+}
+
+fn step_size(step: usize, rate: f32) -> StepSize {
+    let step = step as i32;
+    StepSize { rate: rate / (1.0 - BETA1.powi(step)), second: 1.0 / (1.0 - BETA2.powi(step)) }
 }
 
 fn row_state<'a>(

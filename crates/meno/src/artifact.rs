@@ -1,0 +1,201 @@
+//! The model file: safetensors weights with one JSON document in their metadata. `docs/format.md` describes it.
+//!
+//! Nothing in a file is believed: names, shapes and counts are compared with each other before anything is
+//! allocated by them.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors, View};
+use serde::{Deserialize, Serialize};
+
+use crate::encoder::{Parameters, SlotGated, SlotGatedShape, Tensor};
+use crate::engine::{Model, Record};
+use crate::features::{Features, Names};
+use crate::text::Normalizer;
+use crate::{Error, Result};
+
+/// The version of the file format that this program writes; it reads this and all earlier ones.
+pub const FORMAT: u32 = 1;
+
+const METADATA_KEY: &str = "meno";
+const ARCHITECTURE: &str = "slot_gated.v1";
+
+#[derive(Serialize, Deserialize)]
+struct Document {
+    format: u32,
+    architecture: String,
+    shape: SlotGatedShape,
+    id2label: BTreeMap<u32, String>,
+    intents: Vec<String>,
+    vocabulary: Vec<String>,
+    text: Normalizer,
+    training: Record,
+}
+
+/// Only what tells whether the rest can be understood.
+#[derive(Deserialize)]
+struct Version {
+    format: u32,
+    architecture: String,
+}
+
+impl Model {
+    /// The bytes of the model file; the same model gives the same bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let document = Document {
+            format: FORMAT,
+            architecture: ARCHITECTURE.to_owned(),
+            shape: self.network.shape(),
+            id2label: (0..).zip(self.features.labels.names().iter().cloned()).collect(),
+            intents: self.features.intents.names().to_vec(),
+            vocabulary: self.features.words.names().to_vec(),
+            text: self.normalizer.clone(),
+            training: self.record.clone(),
+        };
+        let json = serde_json::to_string(&document).expect("a document of plain data can be written");
+        let metadata = HashMap::from([(METADATA_KEY.to_owned(), json)]);
+        let tensors = self.network.layout().tensors().map(|(name, tensor)| {
+            let shape = shape_of(tensor);
+            let data = self.parameters.values(tensor).iter().flat_map(|x| x.to_le_bytes()).collect();
+            (name, RawTensor { shape, data })
+        });
+        safetensors::serialize(tensors, Some(metadata)).expect("named tensors of known shape can be written")
+    }
+
+    /// Reads what [`Model::to_bytes`] gave; `path` is only for messages.
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
+        parse(bytes).map_err(|problem| Error::Model { path: path.to_owned(), problem })
+    }
+
+    /// Writes the model file; nothing is left half-written.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        crate::atomic::write(path, &self.to_bytes())
+    }
+
+    /// Reads a model file.
+    pub fn load(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(|source| Error::read(path, source))?;
+        Model::from_bytes(&bytes, path)
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<Model, String> {
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|_| not_a_model(bytes))?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(|e| format!("damaged model file: {e}"))?;
+    let json = header.metadata().as_ref().and_then(|metadata| metadata.get(METADATA_KEY));
+    let json = json.ok_or("a safetensors file, but not one that meno wrote")?;
+    let damaged = |e: serde_json::Error| format!("damaged description of the model: {e}");
+    let version: Version = serde_json::from_str(json).map_err(damaged)?;
+    if version.format > FORMAT {
+        let newer = version.format;
+        return Err(format!(
+            "format version {newer}, but this program reads up to version {FORMAT}; update meno"
+        ));
+    }
+    if version.architecture != ARCHITECTURE {
+        return Err(format!(
+            "unknown architecture {:?}; this program has {ARCHITECTURE:?}",
+            version.architecture
+        ));
+    }
+    let document: Document = serde_json::from_str(json).map_err(damaged)?;
+    assemble(document, &tensors)
+}
+
+fn assemble(document: Document, tensors: &SafeTensors<'_>) -> Result<Model, String> {
+    let shape = document.shape;
+    check_shape(&document)?;
+    let network = SlotGated::new(shape);
+    let mut views = Vec::new();
+    for (name, tensor) in network.layout().tensors() {
+        let view = tensors.tensor(name).map_err(|_| format!("tensor {name:?} is missing"))?;
+        if view.dtype() != Dtype::F32 || view.shape() != shape_of(tensor) {
+            let (dtype, shape) = (view.dtype(), view.shape());
+            return Err(format!("tensor {name:?} is {dtype:?} {shape:?}, not F32 {:?}", shape_of(tensor)));
+        }
+        views.push((name, tensor, view));
+    }
+    // The file holds as many floats as are now allocated.
+    let mut parameters = Parameters::zeros(network.layout());
+    for (name, tensor, view) in views {
+        let (floats, _) = view.data().as_chunks::<4>();
+        let mut floats = floats.iter().map(|bytes| f32::from_le_bytes(*bytes));
+        if !floats.clone().all(f32::is_finite) {
+            return Err(format!("tensor {name:?} holds a value that is not finite"));
+        }
+        parameters.fill(tensor, || floats.next().unwrap_or_default());
+    }
+    network.pad(&mut parameters);
+    let features = Features {
+        words: Names::new(document.vocabulary),
+        labels: Names::new(document.id2label.into_values().collect()),
+        intents: Names::new(document.intents),
+    };
+    Ok(Model { normalizer: document.text, features, network, parameters, record: document.training })
+}
+
+/// Widths of the network beyond this are not believed.
+const MAX_WIDTH: usize = 4096;
+
+fn check_shape(document: &Document) -> Result<(), String> {
+    let SlotGatedShape { words, labels, intents, embedding, hidden } = document.shape;
+    for (what, says, has) in [
+        ("words", words, document.vocabulary.len()),
+        ("labels", labels, document.id2label.len()),
+        ("intents", intents, document.intents.len()),
+    ] {
+        if says != has || has == 0 {
+            return Err(format!("damaged description of the model: {says} {what} stated, {has} listed"));
+        }
+    }
+    for (what, width) in [("embedding", embedding), ("hidden", hidden)] {
+        if width == 0 || width > MAX_WIDTH || !width.is_multiple_of(16) {
+            return Err(format!("{what} width {width} is not a multiple of 16 up to {MAX_WIDTH}"));
+        }
+    }
+    if document.id2label.keys().copied().ne(0..labels as u32) {
+        return Err("damaged description of the model: label ids are not 0, 1, 2, ...".to_owned());
+    }
+    Ok(())
+}
+
+/// Says what a file that is no safetensors file looks like instead.
+fn not_a_model(bytes: &[u8]) -> String {
+    let kind = match bytes {
+        [] => "an empty file",
+        [0xFF, 0xD8, 0xFF, ..] => "a JPEG picture",
+        [0x89, b'P', b'N', b'G', ..] => "a PNG picture",
+        [b'P', b'K', 3, 4, ..] => "a ZIP archive",
+        [0x1F, 0x8B, ..] => "a gzip archive",
+        [b'{' | b'[', ..] => "a JSON file",
+        bytes if bytes.len() > 8 && bytes[8] == b'{' => "a truncated or damaged model file",
+        _ => "some other file",
+    };
+    format!("not a meno model but {kind}")
+}
+
+fn shape_of(tensor: Tensor) -> Vec<usize> {
+    if tensor.rows() == 1 { vec![tensor.columns()] } else { vec![tensor.rows(), tensor.columns()] }
+}
+
+struct RawTensor {
+    shape: Vec<usize>,
+    data: Vec<u8>,
+}
+
+impl View for RawTensor {
+    fn dtype(&self) -> Dtype {
+        Dtype::F32
+    }
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&self.data)
+    }
+    fn data_len(&self) -> usize {
+        self.data.len()
+    }
+}
