@@ -2,6 +2,7 @@
 //!
 //! The list of modules is the flow of the data: a stage imports earlier stages only.
 
+pub mod atomic;
 pub mod corpus;
 pub mod error;
 pub mod random;
