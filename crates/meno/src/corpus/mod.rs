@@ -14,6 +14,7 @@
 
 use std::path::PathBuf;
 
+pub mod check;
 pub mod conll;
 mod dataset;
 mod finding;
