@@ -28,6 +28,7 @@ mod rasa;
 mod scheme;
 mod snips;
 mod source;
+pub mod stats;
 mod tagged;
 pub mod tags;
 #[cfg(test)]
