@@ -60,11 +60,21 @@ fn run(dir: &str, epochs: usize, seed: usize) {
         hidden: 64,
     });
     let kernels = Kernels::best();
-    let mut t =
-        Trainer::new(&net, kernels, &ex, TrainSettings { seed: seed as u64, epochs, rate: std::env::var("RATE").map_or(1e-3, |r| r.parse().unwrap()), dropout: std::env::var("DROP").map_or(0.5, |r| r.parse().unwrap()), ..Default::default() });
+    let mut t = Trainer::new(
+        &net,
+        kernels,
+        &ex,
+        TrainSettings {
+            seed: seed as u64,
+            epochs,
+            rate: std::env::var("RATE").map_or(1e-3, |r| r.parse().unwrap()),
+            dropout: std::env::var("DROP").map_or(0.5, |r| r.parse().unwrap()),
+            ..Default::default()
+        },
+    );
     let mut w = Workspace::default();
     let mut best = (0.0, 0.0, 0.0, 0);
-        for e in 0..epochs {
+    for e in 0..epochs {
         let t0 = Instant::now();
         let ControlFlow::Continue(loss) = t.run_epoch(|_, _| ControlFlow::Continue(())) else {
             unreachable!()

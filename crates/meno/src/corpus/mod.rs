@@ -1,13 +1,50 @@
 //! Labelled utterances: what a corpus is in memory, and where it comes from.
 //!
-//! Whatever the format on disk, in memory labels are IOB2 (`O`, `B-slot`, `I-slot`), one for each word.
+//! Files and folders of many formats enter; a [`Corpus`] leaves, and can be written in any of them. Whatever the format
+//! and the tag scheme on disk, in memory labels are IOB2 (`O`, `B-slot`, `I-slot`), one for each word, and every span
+//! begins with `B-`. Reading stops at the first fatal problem with its file, line and value; [`check`] lists all problems.
+//!
+//! ```no_run
+//! use meno::corpus;
+//!
+//! let train = corpus::read_split("data/kitchen".as_ref(), "train")?;
+//! corpus::write(&train, "train.conll".as_ref(), corpus::Format::Conll)?;
+//! # Ok::<(), meno::Error>(())
+//! ```
 
 use std::path::PathBuf;
 
+pub mod check;
+pub mod conll;
+mod dataset;
+mod finding;
 mod fingerprint;
+mod folder;
+mod format;
+mod jsonl;
+mod markup;
+mod massive;
+mod rasa;
+mod scheme;
+mod snips;
+mod source;
+pub mod stats;
+mod tagged;
 pub mod tags;
+#[cfg(test)]
+mod tests;
+mod yaml;
 
+pub use dataset::{Split, read_split, splits};
+pub use finding::{Finding, Kind};
+pub use format::{Format, demand_fit, read, write, write_with};
+pub use scheme::Scheme;
 pub use tags::TokenSpan;
+
+use finding::Log;
+
+/// The slot of a new concept in a new-concept set.
+pub const UNKNOWN: &str = "unknown";
 
 /// One utterance as a corpus gives it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +57,7 @@ pub struct Utterance {
     pub truth: Option<Vec<String>>,
     /// The intent; `a#b` means that either is right; empty when the corpus has none.
     pub intent: String,
-    /// The line (or the ordinal, in formats without lines) it stands on, from 1.
+    /// The line it begins on, from 1.
     pub line: usize,
 }
 
@@ -31,4 +68,27 @@ pub struct Corpus {
     pub path: PathBuf,
     /// In the order of the file.
     pub utterances: Vec<Utterance>,
+}
+
+impl Corpus {
+    /// The utterances of each intent, intents in order of first occurrence.
+    fn by_intent(&self) -> Vec<(&str, Vec<&Utterance>)> {
+        let mut index = std::collections::HashMap::new();
+        let mut groups: Vec<(&str, Vec<&Utterance>)> = Vec::new();
+        for utterance in &self.utterances {
+            let group_idx = *index.entry(utterance.intent.as_str()).or_insert_with(|| {
+                groups.push((&utterance.intent, Vec::new()));
+                groups.len() - 1
+            });
+            groups[group_idx].1.push(utterance);
+        }
+        groups
+    }
+
+    /// Notes a corpus without utterances, unless something worse explains it.
+    fn demand_utterances(&self, log: &mut Log) {
+        if self.utterances.is_empty() && !log.findings.iter().any(|finding| finding.kind.is_fatal()) {
+            log.add(&self.path, 1, Kind::Empty, "there is no utterance in it");
+        }
+    }
 }

@@ -1,0 +1,318 @@
+//! `meno data` as it is typed: what it prints, and how it exits.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use expect_test::{Expect, expect};
+use tempfile::TempDir;
+
+fn dataset(files: &[(&str, &[u8])]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, bytes) in files {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    dir
+}
+
+/// Runs `meno data` inside `dir`; the exit code, standard output and standard error.
+fn run(dir: &Path, args: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_meno"))
+        .arg("data")
+        .args(args.split_whitespace())
+        .current_dir(dir)
+        .output()
+        .unwrap();
+    let code = output.status.code().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    format!("exit {code}\n{stdout}---\n{stderr}")
+}
+
+fn check(files: &[(&str, &[u8])], args: &str, expected: &Expect) {
+    expected.assert_eq(&run(dataset(files).path(), args));
+}
+
+const GOOD: [(&str, &[u8]); 3] = [
+    ("train/seq.in", b"play x\nstop\n"),
+    ("train/seq.out", b"O B-artist\nO\n"),
+    ("train/label", b"Play\nStop\n"),
+];
+
+#[test]
+fn stats_are_a_table_or_json() {
+    check(
+        &GOOD,
+        "stats .",
+        &expect![[r#"
+        exit 0
+        .: 1 concept types
+        split  utterances  words  mean length  max length  vocabulary  intents  labels  slots  spans  oov
+        train           2      3         1.50           2           3        2       2      1      1    -
+        ---
+    "#]],
+    );
+    check(
+        &GOOD,
+        "stats train --json",
+        &expect![[r#"
+        exit 0
+        [
+          {
+            "path": "train",
+            "concept_types": 1,
+            "splits": [
+              {
+                "name": "train",
+                "utterances": 2,
+                "words": 3,
+                "mean_length": 1.5,
+                "max_length": 2,
+                "vocabulary": 3,
+                "intents": 2,
+                "labels": 2,
+                "slots": 1,
+                "spans": 1,
+                "oov_rate": null
+              }
+            ],
+            "new_concepts": []
+          }
+        ]
+        ---
+    "#]],
+    );
+}
+
+#[test]
+fn check_exits_with_1_if_it_finds_something() {
+    check(
+        &GOOD,
+        "check .",
+        &expect![[r#"
+        exit 0
+        ---
+        nothing found
+    "#]],
+    );
+    check(
+        &[("train.conll", b"a O\nb I-x\n\nc B-x\n")],
+        "check .",
+        &expect![[r#"
+        exit 1
+        ./train.conll:2: sequence: `I-x` continues no span of its slot
+        ---
+        1 finding
+    "#]],
+    );
+    check(
+        &[("train.conll", b"a O\n\n\nb I\n")],
+        "check --json train.conll",
+        &expect![[r#"
+        exit 1
+        [
+          {
+            "path": "train.conll",
+            "line": 4,
+            "kind": "tag",
+            "message": "tag `I` names no slot"
+          }
+        ]
+        ---
+        1 finding
+    "#]],
+    );
+}
+
+#[test]
+fn convert_writes_a_split_or_a_dataset() {
+    let dir = dataset(&GOOD);
+    let text = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+    expect![[r#"
+        exit 0
+        ---
+        out/train.yml: 2 utterances
+    "#]]
+    .assert_eq(&run(dir.path(), "convert . out --to rasa"));
+    expect![[r#"
+        version: "3.1"
+
+        nlu:
+        - intent: Play
+          examples: |
+            - play [x](artist)
+        - intent: Stop
+          examples: |
+            - stop
+    "#]]
+    .assert_eq(&text("out/train.yml"));
+    run(dir.path(), "convert out/train.yml back");
+    assert_eq!(text("back/seq.out").as_bytes(), GOOD[1].1);
+    run(dir.path(), "convert train out.conll --scheme bilou");
+    expect![[r#"
+        # intent: Play
+        play	O
+        x	U-artist
+
+        # intent: Stop
+        stop	O
+
+    "#]]
+    .assert_eq(&text("out.conll"));
+    run(dir.path(), "convert train out.snips --to snips");
+    expect![[r#"
+        {
+          "intents": {
+            "Play": {
+              "utterances": [
+                {"data":[{"text":"play "},{"entity":"artist","slot_name":"artist","text":"x"}]}
+              ]
+            },
+            "Stop": {
+              "utterances": [
+                {"data":[{"text":"stop"}]}
+              ]
+            }
+          },
+          "entities": {
+            "artist": {"automatically_extensible":true,"data":[],"matching_strictness":1.0,"use_synonyms":true}
+          },
+          "language": "en"
+        }
+    "#]].assert_eq(&text("out.snips"));
+}
+
+#[test]
+fn bad_input_is_an_error_with_its_place() {
+    check(
+        &[],
+        "stats nowhere",
+        &expect![[r#"
+        exit 2
+        ---
+        error: cannot read nowhere: No such file or directory (os error 2)
+        hint: check the path; `meno data stats DIR` shows what is in a folder
+    "#]],
+    );
+    check(
+        &[],
+        "check .",
+        &expect![[r#"
+        exit 2
+        ---
+        error: . holds no split
+        hint: a dataset has `train`, `valid` and perhaps `test`: folders with seq.in, seq.out and label, or files such as train.conll
+    "#]],
+    );
+    check(
+        &[("train.conll", b"")],
+        "stats .",
+        &expect![[r#"
+        exit 2
+        ---
+        error: ./train.conll:1: there is no utterance in it
+        hint: check the path; the file holds nothing to read
+    "#]],
+    );
+    check(
+        &[("train.conll", b"a O\ncaf\xe9 O\n")],
+        "stats train.conll",
+        &expect![[r#"
+        exit 2
+        ---
+        error: train.conll:2: not UTF-8: byte 0xE9 at byte 4 of the line
+        hint: save the file as UTF-8, for example with `iconv -f latin1 -t utf-8`
+    "#]],
+    );
+    check(
+        &[("train/seq.in", b"a\nb\n"), ("train/seq.out", b"O\n")],
+        "stats .",
+        &expect![[r#"
+        exit 2
+        ---
+        error: ./train/seq.out:2: seq.out has 1 lines but seq.in has 2
+        hint: every word needs one label; `meno data check DIR` lists all such lines
+    "#]],
+    );
+    check(
+        &[("train/seq.in", b"a b\n"), ("train/seq.out", b"O O O\n")],
+        "stats .",
+        &expect![[r#"
+        exit 2
+        ---
+        error: ./train/seq.out:1: 2 words but 3 labels
+        hint: every word needs one label; `meno data check DIR` lists all such lines
+    "#]],
+    );
+    check(
+        &[("train.conll", b"a O\nb X-foo\n")],
+        "convert train.conll x.jsonl",
+        &expect![[r#"
+        exit 2
+        ---
+        error: train.conll:2: unknown tag `X-foo`: the scheme is none of IOB1, IOB2 and BILOU
+        hint: labels are O, B-slot, I-slot (IOB) and with L-slot, U-slot or E-slot, S-slot (BILOU)
+    "#]],
+    );
+    check(
+        &[("train.conll", b"a O\n")],
+        "convert train.conll x --scheme xyz",
+        &expect![[r#"
+        exit 2
+        ---
+        error: unknown label scheme `xyz`
+        hint: the schemes are iob1, iob2 and bilou
+    "#]],
+    );
+    check(
+        &[("train.conll", b"a O\n")],
+        "convert train.conll x.bin",
+        &expect![[r#"
+        exit 2
+        ---
+        error: no format is known for the name x.bin
+        hint: say `--to conll`, or another of folder, jsonl, snips, rasa, massive
+    "#]],
+    );
+    check(
+        &[("train.conll", b"a O\n")],
+        "convert train.conll no/x.jsonl",
+        &expect![[r#"
+        exit 2
+        ---
+        error: cannot write no/x.jsonl: No such file or directory (os error 2)
+    "#]],
+    );
+    check(
+        &GOOD,
+        "convert . . --to conll",
+        &expect![[r#"
+        exit 2
+        ---
+        error: . is both IN and OUT
+        hint: write the dataset into another folder
+    "#]],
+    );
+    check(
+        &GOOD,
+        "convert . out",
+        &expect![[r#"
+        exit 2
+        ---
+        error: the format of a dataset cannot be told from the name of its folder
+        hint: say `--to conll`, or another of folder, jsonl, snips, rasa, massive
+    "#]],
+    );
+    check(
+        &GOOD,
+        "convert train out.yml --scheme iob1",
+        &expect![[r#"
+        exit 2
+        ---
+        error: the format rasa has no tags, so `--scheme` means nothing
+        hint: leave `--scheme` out, or write folder, conll or jsonl
+    "#]],
+    );
+}

@@ -1,0 +1,144 @@
+//! A dataset: a folder with `train`, `valid`, `test` and perhaps new-concept sets, each a folder or a file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::finding::Log;
+use super::format::{Format, read_leniently};
+use super::{Corpus, folder, massive};
+use crate::{Error, Result};
+
+/// The splits that training and measuring know, with the names that others give them.
+const NAMES: [(&str, &[&str]); 3] =
+    [("train", &["train"]), ("valid", &["valid", "dev", "validation"]), ("test", &["test"])];
+
+/// One part of a dataset, not yet read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// `train`, `valid`, `test`, or the name of the folder or file.
+    pub name: String,
+    /// The folder or file.
+    pub path: PathBuf,
+    /// In a MASSIVE file that holds several splits, which one.
+    partition: Option<String>,
+}
+
+impl Split {
+    /// Reads the split, whatever its format.
+    pub fn read(&self) -> Result<Corpus> {
+        let mut log = Log::default();
+        let corpus = self.read_leniently(None, &mut log)?;
+        log.into_result()?;
+        Ok(corpus)
+    }
+
+    pub(super) fn read_leniently(&self, format: Option<Format>, log: &mut Log) -> Result<Corpus> {
+        read_leniently(&self.path, format, self.partition.as_deref(), log)
+    }
+}
+
+/// The splits of a dataset: `train`, `valid` (or `dev`) and `test` first, then others by name.
+///
+/// Others are folders with `seq.in`, and `.conll` and `.jsonl` files. A path that is itself a split is its only one,
+/// except that a MASSIVE file has its partitions.
+pub fn splits(path: &Path) -> Result<Vec<Split>> {
+    let metadata = fs::metadata(path).map_err(|source| Error::read(path, source))?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    if !metadata.is_dir() {
+        return file_splits(path, name);
+    }
+    if path.join(folder::WORDS).is_file() {
+        return Ok(vec![Split { name, path: path.to_owned(), partition: None }]);
+    }
+    let candidates = candidates(path)?;
+    let mut splits: Vec<Split> = Vec::new();
+    for (name, aliases) in NAMES {
+        let mut found = candidates.iter().filter(|candidate| aliases.contains(&candidate.name.as_str()));
+        if let Some(split) = found.next() {
+            if let Some(other) = found.next() {
+                return Err(Error::Setting {
+                    problem: format!("both {} and {} are there", split.path.display(), other.path.display()),
+                    hint: format!("keep one of them as the `{name}` split"),
+                });
+            }
+            splits.push(Split { name: name.to_owned(), ..split.clone() });
+        }
+    }
+    let known = |name: &str| NAMES.iter().any(|(_, aliases)| aliases.contains(&name));
+    let mut others: Vec<Split> =
+        candidates.into_iter().filter(|split| !known(&split.name) && is_plain(split)).collect();
+    others.sort_by(|a, b| a.name.cmp(&b.name));
+    splits.extend(others);
+    if splits.is_empty() {
+        return Err(Error::Setting {
+            problem: format!("{} holds no split", path.display()),
+            hint: "a dataset has `train`, `valid` and perhaps `test`: folders with seq.in, seq.out and label, or files \
+                   such as train.conll"
+                .to_owned(),
+        });
+    }
+    Ok(splits)
+}
+
+/// Reads one split of a dataset by name, for example `train`.
+pub fn read_split(dir: &Path, name: &str) -> Result<Corpus> {
+    let canonical =
+        NAMES.iter().find(|(_, aliases)| aliases.contains(&name)).map_or(name, |(canonical, _)| *canonical);
+    let splits = splits(dir)?;
+    match splits.iter().find(|split| split.name == canonical) {
+        Some(split) => split.read(),
+        None => {
+            let there: Vec<&str> = splits.iter().map(|split| split.name.as_str()).collect();
+            Err(Error::Setting {
+                problem: format!("{} has no `{name}` split", dir.display()),
+                hint: format!("there is {}", there.join(", ")),
+            })
+        }
+    }
+}
+
+fn file_splits(path: &Path, name: String) -> Result<Vec<Split>> {
+    let whole = Split { name, path: path.to_owned(), partition: None };
+    if Format::detect(path)? != Format::Massive {
+        return Ok(vec![whole]);
+    }
+    let partitions = massive::partitions(path)?;
+    if partitions.is_empty() {
+        return Ok(vec![whole]);
+    }
+    let rank = |name: &str| NAMES.iter().position(|(_, aliases)| aliases.contains(&name));
+    let mut splits: Vec<(usize, Split)> = partitions
+        .into_iter()
+        .map(|partition| {
+            let rank = rank(&partition).unwrap_or(NAMES.len());
+            let name = NAMES.get(rank).map_or(partition.as_str(), |(name, _)| name).to_owned();
+            (rank, Split { name, path: path.to_owned(), partition: Some(partition) })
+        })
+        .collect();
+    splits.sort_by_key(|(rank, _)| *rank);
+    Ok(splits.into_iter().map(|(_, split)| split).collect())
+}
+
+/// Everything in a folder that may be a split.
+fn candidates(dir: &Path) -> Result<Vec<Split>> {
+    let mut candidates = Vec::new();
+    for entry in fs::read_dir(dir).map_err(|source| Error::read(dir, source))? {
+        let path = entry.map_err(|source| Error::read(dir, source))?.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let is_split = if path.is_dir() {
+            path.join(folder::WORDS).is_file()
+        } else {
+            path.extension().is_some() && Format::from_extension(&path).is_some()
+        };
+        if is_split && !name.starts_with('.') {
+            candidates.push(Split { name, path, partition: None });
+        }
+    }
+    Ok(candidates)
+}
+
+/// Whether a split of unusual name is meant as one: text, JSON and YAML files beside a dataset often are not.
+fn is_plain(split: &Split) -> bool {
+    split.path.is_dir()
+        || split.path.extension().is_some_and(|extension| extension == "conll" || extension == "jsonl")
+}
