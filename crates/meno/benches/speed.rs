@@ -67,7 +67,7 @@ fn run(dir: &str, epochs: usize, seed: usize) {
         TrainSettings {
             seed: seed as u64,
             epochs,
-            rate: std::env::var("RATE").map_or(1e-3, |r| r.parse().unwrap()),
+            rate: std::env::var("RATE").map_or(2e-3, |r| r.parse().unwrap()),
             dropout: std::env::var("DROP").map_or(0.5, |r| r.parse().unwrap()),
             ..Default::default()
         },

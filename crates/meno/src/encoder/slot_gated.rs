@@ -54,6 +54,15 @@ pub struct SlotGated {
     intent: Linear,
 }
 
+/// How much an utterance counts in the loss.
+#[derive(Clone, Copy, Debug)]
+pub struct LossWeights {
+    /// The mean cross entropy of its slot labels.
+    pub slots: f32,
+    /// The cross entropy of its intent.
+    pub intent: f32,
+}
+
 /// Everything one thread needs to run the network, kept from one batch to the next.
 #[derive(Default)]
 pub struct Workspace {
@@ -231,7 +240,7 @@ impl SlotGated {
         let x = w.x.reserve(w.batch.words() * row);
         let factors = dropout.map(|dropout| {
             let factors = w.x_factors.reserve(w.batch.words() * width);
-            dropout.fill(factors);
+            dropout.fill(kernels, factors);
             &*factors
         });
         for (i, &word) in w.words.iter().enumerate() {
@@ -250,7 +259,7 @@ impl SlotGated {
         let out = w.out.reserve(w.batch.words() * row);
         let factors = dropout.map(|dropout| {
             let factors = w.out_factors.reserve(w.batch.words() * width);
-            dropout.fill(factors);
+            dropout.fill(kernels, factors);
             &*factors
         });
         for (i, &time_row) in w.batch.time_rows().iter().enumerate() {
@@ -425,12 +434,12 @@ impl SlotGated {
 
     /// The loss of the last forward pass, and in place of the logits its gradient.
     ///
-    /// The cross entropy of the slots is averaged over the words of an utterance; each utterance counts `weight`.
+    /// The cross entropy of the slots is averaged over the words of an utterance.
     pub fn loss<'a>(
         &self,
         kernels: Kernels,
         answers: impl Iterator<Item = (&'a [u32], u32)>,
-        weight: f32,
+        weights: LossWeights,
         w: &mut Workspace,
     ) -> f64 {
         let (labels, intents) = (self.slot.weight.width(), self.intent.weight.width());
@@ -442,13 +451,13 @@ impl SlotGated {
         for (utterance, (gold_labels, gold_intent)) in answers.enumerate() {
             let rows = w.batch.rows(utterance);
             assert_eq!(gold_labels.len(), rows.len(), "one label for each word");
-            let each = weight / rows.len() as f32;
+            let each = weights.slots / rows.len() as f32;
             for (i, &label) in rows.zip(gold_labels) {
                 loss +=
                     f64::from(each) * cross_entropy(&mut slot_logits[i * labels..][..labels], label, each);
             }
             let row = &mut intent_logits[utterance * intents..][..intents];
-            loss += f64::from(weight) * cross_entropy(row, gold_intent, weight);
+            loss += f64::from(weights.intent) * cross_entropy(row, gold_intent, weights.intent);
         }
         loss
     }
@@ -753,7 +762,8 @@ mod tests {
         let utterances = utterances();
         let mut dropout = dropout.then(|| Dropout { rate: 0.3, random: Random::new(3) });
         network.forward(kernels, parameters, utterances.iter().map(|u| &u.0[..]), dropout.as_mut(), w);
-        network.loss(kernels, utterances.iter().map(|u| (&u.1[..], u.2)), 1.0 / 3.0, w)
+        let weights = LossWeights { slots: 1.0 / 3.0, intent: 1.0 / 3.0 };
+        network.loss(kernels, utterances.iter().map(|u| (&u.1[..], u.2)), weights, w)
     }
 
     fn gradient_of(network: &SlotGated, kernels: Kernels, parameters: &[f32], dropout: bool) -> Vec<f32> {

@@ -67,6 +67,7 @@ kernels! {
     vector::add(x: &[f32], y: &mut [f32]) as add;
     vector::multiply(x: &[f32], factor: &[f32], y: &mut [f32]) as multiply;
     vector::scale(factor: &[f32], y: &mut [f32]) as scale;
+    vector::choose(bytes: &[u8], threshold: f32, factor: f32, out: &mut [f32]) as choose;
     vector::dots(dots: &Dots<'_>, out: &mut [f32], out_row: usize) as dots;
     vector::sum_rows(x: &[f32], row: usize, out: &mut [f32]) as sum_rows;
     vector::gate(context: &[f32], query: &[f32], vector: &[f32], t: &mut [f32]) -> f32 as gate;
@@ -211,6 +212,13 @@ impl Kernels {
         assert!(y.len() == factor.len() && y.len().is_multiple_of(LANES));
         // SAFETY: checked above.
         unsafe { (self.table.scale)(factor, y) }
+    }
+
+    /// `out = factor` where the byte is below the threshold, a whole number, else 0.
+    pub(crate) fn choose(self, bytes: &[u8], threshold: f32, factor: f32, out: &mut [f32]) {
+        assert!(bytes.len() == out.len() && out.len().is_multiple_of(LANES));
+        // SAFETY: checked above.
+        unsafe { (self.table.choose)(bytes, threshold, factor, out) }
     }
 
     /// The dot products of the rows of two matrices.

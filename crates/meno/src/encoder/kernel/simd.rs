@@ -22,6 +22,8 @@ pub(super) trait Simd: Copy {
     unsafe fn splat(x: f32) -> Self::V;
     unsafe fn load(from: *const f32) -> Self::V;
     unsafe fn store(to: *mut f32, v: Self::V);
+    /// Sixteen bytes as floats.
+    unsafe fn load_bytes(from: *const u8) -> Self::V;
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
@@ -152,6 +154,16 @@ impl Simd for Portable {
         // SAFETY: 16 floats are writable; an array of floats has the alignment of a float.
         unsafe { to.cast::<Self::V>().write(v) }
     }
+    #[inline(always)]
+    unsafe fn load_bytes(from: *const u8) -> Self::V {
+        // SAFETY: 16 bytes are readable.
+        let bytes = unsafe { from.cast::<[u8; LANES]>().read() };
+        let mut out = [0.0; LANES];
+        for (x, byte) in out.iter_mut().zip(bytes) {
+            *x = f32::from(byte);
+        }
+        out
+    }
     lanewise!(add, a, b; a + b);
     lanewise!(sub, a, b; a - b);
     lanewise!(mul, a, b; a * b);
@@ -243,6 +255,16 @@ mod x86 {
                 _mm256_storeu_ps(to.add(8), v[1]);
             }
         }
+        #[inline(always)]
+        unsafe fn load_bytes(from: *const u8) -> Self::V {
+            // SAFETY: 16 bytes are readable.
+            unsafe {
+                let bytes = _mm_loadu_si128(from.cast());
+                let high = _mm_unpackhi_epi64(bytes, bytes);
+                let low = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
+                [low, _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(high))]
+            }
+        }
         pairwise!(add, a, b; _mm256_add_ps);
         pairwise!(sub, a, b; _mm256_sub_ps);
         pairwise!(mul, a, b; _mm256_mul_ps);
@@ -329,6 +351,11 @@ mod x86 {
         unsafe fn store(to: *mut f32, v: Self::V) {
             // SAFETY: 16 floats are writable.
             unsafe { _mm512_storeu_ps(to, v) }
+        }
+        #[inline(always)]
+        unsafe fn load_bytes(from: *const u8) -> Self::V {
+            // SAFETY: 16 bytes are readable.
+            unsafe { _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(from.cast()))) }
         }
         #[inline(always)]
         unsafe fn add(a: Self::V, b: Self::V) -> Self::V {

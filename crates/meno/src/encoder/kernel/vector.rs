@@ -61,6 +61,25 @@ pub(super) unsafe fn dot<S: Simd>(x: &[f32], y: &[f32]) -> f32 {
     }
 }
 
+/// `out = factor` where the byte is below the threshold, else 0
+#[inline(always)]
+pub(super) unsafe fn choose<S: Simd>(bytes: &[u8], threshold: f32, factor: f32, out: &mut [f32]) {
+    let mut k = 0;
+    while k < out.len() {
+        // SAFETY: k + 16 <= the length of both.
+        unsafe {
+            let bytes = S::load_bytes(bytes.as_ptr().add(k));
+            // 0 below the threshold, else at least 1: bytes and the threshold are whole numbers.
+            let above = S::min(
+                S::max(S::sub(S::add(bytes, S::splat(1.0)), S::splat(threshold)), S::splat(0.0)),
+                S::splat(1.0),
+            );
+            S::store(out.as_mut_ptr().add(k), S::mul(S::sub(S::splat(1.0), above), S::splat(factor)));
+        }
+        k += LANES;
+    }
+}
+
 /// `out += ` the sum of the rows of `x`
 #[inline(always)]
 pub(super) unsafe fn sum_rows<S: Simd>(x: &[f32], row: usize, out: &mut [f32]) {
