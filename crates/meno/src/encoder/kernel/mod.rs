@@ -60,7 +60,7 @@ kernels! {
     gemm::transpose_panels(rows: usize, columns: usize, from: &[f32], to: &mut [f32]) as transpose_panels;
     cell::forward(step: &mut Cell<'_>) as cell;
     cell::backward(step: &mut CellGradient<'_>) as cell_backward;
-    attention::exponentials(x: &[f32], out: &mut [f32]) as exponentials;
+    attention::exponentials(x: &mut [f32]) as exponentials;
     attention::forward(attention: &Attention<'_>, weights: &mut [f32]) as attention;
     attention::backward(attention: &Attention<'_>, gradient: &mut AttentionGradient<'_>) as attention_backward;
     softmax::rows(row: usize, x: &mut [f32]) as softmax;
@@ -70,6 +70,7 @@ kernels! {
     vector::choose(bytes: &[u8], threshold: f32, factor: f32, out: &mut [f32]) as choose;
     vector::dots(dots: &Dots<'_>, out: &mut [f32], out_row: usize) as dots;
     vector::sum_rows(x: &[f32], row: usize, out: &mut [f32]) as sum_rows;
+    vector::multiply_adds(rounds: usize) -> usize as multiply_adds;
     vector::gate(context: &[f32], query: &[f32], vector: &[f32], t: &mut [f32]) -> f32 as gate;
     vector::gate_backward(gradient: &mut GateGradient<'_>) as gate_backward;
     adam::step(state: &mut Adam<'_>, gradient: &[f32], scale: f32, size: StepSize) as adam;
@@ -136,6 +137,12 @@ impl Kernels {
         self.instructions
     }
 
+    /// Does nothing but multiply-adds and gives their number: the measure of what is possible.
+    pub fn multiply_adds(self, rounds: usize) -> usize {
+        // SAFETY: `with` checked the processor.
+        unsafe { (self.table.multiply_adds)(rounds) }
+    }
+
     /// `C = A B` or `C += A B`.
     pub(crate) fn gemm(self, mut gemm: Gemm<'_>) {
         assert!(gemm.fits(), "matrix product out of bounds");
@@ -165,11 +172,11 @@ impl Kernels {
         unsafe { (self.table.cell_backward)(&mut step) }
     }
 
-    /// `e^2x`, for keys and queries.
-    pub(crate) fn exponentials(self, x: &[f32], out: &mut [f32]) {
-        assert!(x.len() == out.len() && x.len().is_multiple_of(LANES));
+    /// `x = e^2x`, for keys and queries.
+    pub(crate) fn exponentials(self, x: &mut [f32]) {
+        assert!(x.len().is_multiple_of(LANES));
         // SAFETY: checked above.
-        unsafe { (self.table.exponentials)(x, out) }
+        unsafe { (self.table.exponentials)(x) }
     }
 
     /// The weights of an additive attention.

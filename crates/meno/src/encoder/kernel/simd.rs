@@ -27,7 +27,6 @@ pub(super) trait Simd: Copy {
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
-    unsafe fn div(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn sqrt(a: Self::V) -> Self::V;
     unsafe fn min(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn max(a: Self::V, b: Self::V) -> Self::V;
@@ -167,7 +166,6 @@ impl Simd for Portable {
     lanewise!(add, a, b; a + b);
     lanewise!(sub, a, b; a - b);
     lanewise!(mul, a, b; a * b);
-    lanewise!(div, a, b; a / b);
     lanewise!(sqrt, a; a.sqrt());
     lanewise!(min, a, b; if a < b { a } else { b });
     lanewise!(max, a, b; if a > b { a } else { b });
@@ -268,7 +266,6 @@ mod x86 {
         pairwise!(add, a, b; _mm256_add_ps);
         pairwise!(sub, a, b; _mm256_sub_ps);
         pairwise!(mul, a, b; _mm256_mul_ps);
-        pairwise!(div, a, b; _mm256_div_ps);
         pairwise!(sqrt, a; _mm256_sqrt_ps);
         pairwise!(min, a, b; _mm256_min_ps);
         pairwise!(max, a, b; _mm256_max_ps);
@@ -371,11 +368,6 @@ mod x86 {
         unsafe fn mul(a: Self::V, b: Self::V) -> Self::V {
             // SAFETY: as in `splat`.
             unsafe { _mm512_mul_ps(a, b) }
-        }
-        #[inline(always)]
-        unsafe fn div(a: Self::V, b: Self::V) -> Self::V {
-            // SAFETY: as in `splat`.
-            unsafe { _mm512_div_ps(a, b) }
         }
         #[inline(always)]
         unsafe fn sqrt(a: Self::V) -> Self::V {

@@ -198,3 +198,35 @@ pub(super) unsafe fn dots<S: Simd>(dots: &Dots<'_>, out: &mut [f32], out_row: us
         }
     }
 }
+
+/// Nothing but independent multiply-adds, to find out how many this processor can do; gives their number.
+///
+/// # Safety
+/// The processor has what `S` needs.
+#[inline(always)]
+pub(super) unsafe fn multiply_adds<S: Simd>(rounds: usize) -> usize {
+    // SAFETY: passed on.
+    unsafe { if S::TILE_PANELS == 1 { chains::<S, 5>(rounds) } else { chains::<S, 10>(rounds) } }
+}
+
+#[inline(always)]
+unsafe fn chains<S: Simd, const CHAINS: usize>(rounds: usize) -> usize {
+    // SAFETY: only arithmetic.
+    unsafe {
+        // Unknown to the compiler, or it would compute the result itself.
+        let (x, y) = (S::splat(std::hint::black_box(0.999)), S::splat(std::hint::black_box(1e-3)));
+        let mut sums = [S::splat(0.0); CHAINS];
+        for sum in &mut sums {
+            *sum = S::splat(std::hint::black_box(1.0));
+        }
+        for _ in 0..rounds {
+            for sum in &mut sums {
+                *sum = S::mul_add(*sum, x, y);
+            }
+        }
+        for sum in sums {
+            std::hint::black_box(S::sum(sum));
+        }
+    }
+    rounds * CHAINS * LANES
+}
