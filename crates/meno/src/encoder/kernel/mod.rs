@@ -2,6 +2,10 @@
 //!
 //! This is the only module with `unsafe` code. [`Kernels`] is safe: each method checks that every access lies
 //! inside the slices and then calls the variant that was chosen once, by what the processor can do.
+//!
+//! Everything below a variant is inlined into it, because only there is the compiler allowed to use the processor's
+//! vectors. Closures, and iterators that take them, would not be: hence the loops over indices.
+#![allow(clippy::needless_range_loop)]
 
 mod adam;
 mod attention;

@@ -98,7 +98,7 @@ pub(super) unsafe fn tanh<S: Simd>(a: S::V) -> S::V {
             p = S::mul_add(p, z, S::splat(c));
         }
         let mut q = S::splat(1.198_258_4e-6);
-        for c in [1.185_347_06e-4, 2.268_434_6e-3, 4.893_525_3e-3] {
+        for c in [1.185_347_1e-4, 2.268_434_6e-3, 4.893_525_3e-3] {
             q = S::mul_add(q, z, S::splat(c));
         }
         S::mul(S::mul(x, p), reciprocal::<S>(q))
