@@ -40,17 +40,17 @@ pub fn disturb(
         words(&choices[random.below(choices.len())])
     };
     match random.below(100) {
-        0..=3 => repair(parts, random, say("repair", &mut random.fork(1)), value),
-        4..=15 => {
+        0..=2 => repair(parts, random, say("repair", &mut random.fork(1)), value),
+        3..=11 => {
             let at = filler_position(parts, random);
             let filler = say("filler", random);
             parts.splice(at..at, filler);
         }
-        16..=18 => stumble(parts, random),
-        19..=20 => restart(parts, random),
+        12..=13 => stumble(parts, random),
+        14..=15 => restart(parts, random),
         _ => {}
     }
-    if chance(random, 10) {
+    if chance(random, 8) {
         let opener = say("opener", random);
         let repeats =
             matches!((&opener[0], &parts[0]), (Part::Word(said), Part::Word(first)) if said == first);

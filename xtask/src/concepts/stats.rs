@@ -48,6 +48,11 @@ pub fn markdown(splits: &Splits) -> String {
         split.iter().filter(|utterance| values(utterance).len() > 1).count().to_string()
     });
     row("values not in train, %", &|split| format!("{:.1}", 100.0 * unseen_values(&splits.train, split)));
+    row("distinct values not in train, %", &|split| {
+        let seen: HashSet<_> = splits.train.iter().flat_map(values).collect();
+        let distinct: HashSet<_> = split.iter().flat_map(values).collect();
+        format!("{:.1}", 100.0 * share(distinct.iter().map(|value| !seen.contains(value))))
+    });
     row("words not in train, %", &|split| {
         let words = split.iter().flat_map(|utterance| &utterance.words);
         format!("{:.1}", 100.0 * share(words.map(|word| !vocabulary.contains(word))))
