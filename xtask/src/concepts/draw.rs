@@ -21,7 +21,7 @@ const HEAD: usize = 40;
 /// The share of each kind that is held out of train, in percent.
 const HELD_OUT_VALUES: usize = 36;
 /// How often valid and test draw a held-out value, in percent.
-const DRAW_HELD_OUT: usize = 9;
+const DRAW_HELD_OUT: usize = 7;
 /// The share of each intent's patterns that is held out of train, in percent.
 const HELD_OUT_PATTERNS: usize = 12;
 /// How often valid and test draw a held-out pattern, in percent.
@@ -29,7 +29,7 @@ const DRAW_HELD_OUT_PATTERN: usize = 8;
 /// Of how many draws the commonest value is taken: 1 would use all equally often.
 const VALUE_SKEW: usize = 2;
 /// The same for patterns.
-const PATTERN_SKEW: usize = 6;
+const PATTERN_SKEW: usize = 7;
 /// How often one pattern is tried before it is given up as exhausted.
 const N_TRIES: usize = 40;
 
@@ -147,6 +147,7 @@ impl<'a> Generator<'a> {
             .flat_map(|(kind_idx, kind)| kind.concepts.iter().map(move |words| Concept { kind_idx, words }))
             .collect();
         let mut deck = Deck::default();
+        let mut n_failed = 0;
         let mut utterances = Vec::new();
         while utterances.len() < SIZES[3] {
             let n_concepts = if utterances.len() < N_DOUBLE { 2 } else { 1 };
@@ -161,7 +162,15 @@ impl<'a> Generator<'a> {
             };
             match utterance {
                 Some(utterance) => utterances.push(utterance),
-                None => wanted.into_iter().for_each(|concept| deck.put_back(concept, random)),
+                // A concept that no pattern can hold would be put back for ever.
+                None if n_failed > N_TRIES * SIZES[3] => {
+                    let path = &self.source.patterns[0].path;
+                    return Err(problem(path, 1, format!("no pattern holds `{}`", wanted[0].words)));
+                }
+                None => {
+                    n_failed += 1;
+                    wanted.into_iter().for_each(|concept| deck.put_back(concept, random));
+                }
             }
         }
         random.shuffle(&mut utterances);

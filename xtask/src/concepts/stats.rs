@@ -19,6 +19,13 @@ pub fn unseen_values(train: &[Utterance], test: &[Utterance]) -> f64 {
     share(test.iter().flat_map(values).map(|value| !seen.contains(&value)))
 }
 
+/// The same with every value counted once.
+pub fn unseen_distinct_values(train: &[Utterance], test: &[Utterance]) -> f64 {
+    let seen: HashSet<(String, String)> = train.iter().flat_map(values).collect();
+    let distinct: HashSet<(String, String)> = test.iter().flat_map(values).collect();
+    share(distinct.iter().map(|value| !seen.contains(value)))
+}
+
 /// The statistics of the corpus.
 pub fn markdown(splits: &Splits) -> String {
     let mut out = String::new();
@@ -49,9 +56,7 @@ pub fn markdown(splits: &Splits) -> String {
     });
     row("values not in train, %", &|split| format!("{:.1}", 100.0 * unseen_values(&splits.train, split)));
     row("distinct values not in train, %", &|split| {
-        let seen: HashSet<_> = splits.train.iter().flat_map(values).collect();
-        let distinct: HashSet<_> = split.iter().flat_map(values).collect();
-        format!("{:.1}", 100.0 * share(distinct.iter().map(|value| !seen.contains(value))))
+        format!("{:.1}", 100.0 * unseen_distinct_values(&splits.train, split))
     });
     row("words not in train, %", &|split| {
         let words = split.iter().flat_map(|utterance| &utterance.words);
