@@ -100,6 +100,11 @@ impl Checkpoint {
         Ok(best)
     }
 
+    /// The settings of the training it is of.
+    pub fn settings(&self) -> &TrainSettings {
+        &self.state.settings
+    }
+
     /// Writes the checkpoint; nothing is left half-written.
     pub fn save(&self, path: &Path) -> Result<()> {
         let json = serde_json::to_string(&self.state).expect("a state of plain data can be written");
