@@ -21,11 +21,15 @@ const HEAD: usize = 40;
 /// The share of each kind that is held out of train, in percent.
 const HELD_OUT_VALUES: usize = 36;
 /// How often valid and test draw a held-out value, in percent.
-const DRAW_HELD_OUT: usize = 28;
+const DRAW_HELD_OUT: usize = 7;
 /// The share of each intent's patterns that is held out of train, in percent.
 const HELD_OUT_PATTERNS: usize = 12;
 /// How often valid and test draw a held-out pattern, in percent.
-const DRAW_HELD_OUT_PATTERN: usize = 15;
+const DRAW_HELD_OUT_PATTERN: usize = 8;
+/// Of how many draws the commonest value is taken: 1 would use all equally often.
+const VALUE_SKEW: usize = 2;
+/// The same for patterns.
+const PATTERN_SKEW: usize = 7;
 /// How often one pattern is tried before it is given up as exhausted.
 const N_TRIES: usize = 40;
 
@@ -51,8 +55,8 @@ pub fn draw(source: &Source, seed: u64) -> Result<Splits> {
     let mut sentences: Vec<&Pattern> = source.sentences.iter().collect();
     random.shuffle(&mut sentences);
     let n = sentences.len();
-    let (in_train, rest) = sentences.split_at(n * 7 / 10);
-    let (in_valid, in_test) = rest.split_at(n / 10);
+    let (in_train, rest) = sentences.split_at(n * 8 / 10);
+    let (in_valid, in_test) = rest.split_at(n * 7 / 100);
 
     let train = generator.split(SIZES[0], in_train, false, &mut random.fork(1))?;
     let valid = generator.split(SIZES[1], in_valid, true, &mut random.fork(2))?;
@@ -66,7 +70,8 @@ struct Generator<'a> {
     /// For each kind, the values train may use, commonest first, and those it may not.
     known: Vec<Vec<&'a str>>,
     held_out: Vec<Vec<&'a str>>,
-    known_patterns: Vec<&'a Pattern>,
+    /// For each intent, commonest first.
+    known_patterns: Vec<Vec<&'a Pattern>>,
     held_out_patterns: Vec<&'a Pattern>,
     /// Every text so far: none stands twice.
     texts: HashSet<String>,
@@ -83,24 +88,23 @@ impl<'a> Generator<'a> {
     fn new(source: &'a Source, random: &mut Random) -> Self {
         let (mut known, mut held_out) = (Vec::new(), Vec::new());
         for kind in &source.kinds {
-            let n = kind.values.len();
-            let mut tail: Vec<usize> = (n * HEAD / 100..n).collect();
-            random.shuffle(&mut tail);
-            let out: HashSet<usize> = tail.into_iter().take(n * HELD_OUT_VALUES / 100).collect();
-            let (kind_out, kind_known): (Vec<_>, Vec<_>) =
-                kind.values.iter().map(String::as_str).enumerate().partition(|(idx, _)| out.contains(idx));
-            known.push(kind_known.into_iter().map(|(_, value)| value).collect());
-            held_out.push(kind_out.into_iter().map(|(_, value)| value).collect());
+            let values: Vec<&str> = kind.values.iter().map(String::as_str).collect();
+            let (kind_known, kind_held_out) = hold_out(&values, HELD_OUT_VALUES, random);
+            known.push(kind_known);
+            held_out.push(kind_held_out);
         }
-        let mut patterns: Vec<&Pattern> = source.patterns.iter().collect();
-        random.shuffle(&mut patterns);
+        let mut intents: Vec<&str> = Vec::new();
+        for pattern in &source.patterns {
+            if !intents.contains(&pattern.intent.as_str()) {
+                intents.push(&pattern.intent);
+            }
+        }
         let (mut known_patterns, mut held_out_patterns) = (Vec::new(), Vec::new());
-        for (idx, pattern) in patterns.iter().enumerate() {
-            let same = |other: &&&Pattern| other.intent == pattern.intent;
-            let n_of_intent = patterns.iter().filter(same).count();
-            let rank = patterns[..idx].iter().filter(same).count();
-            let held = rank < n_of_intent * HELD_OUT_PATTERNS / 100;
-            if held { held_out_patterns.push(*pattern) } else { known_patterns.push(*pattern) }
+        for intent in intents {
+            let of_intent: Vec<&Pattern> = source.patterns.iter().filter(|p| p.intent == intent).collect();
+            let (intent_known, intent_held_out) = hold_out(&of_intent, HELD_OUT_PATTERNS, random);
+            known_patterns.push(intent_known);
+            held_out_patterns.extend(intent_held_out);
         }
         Generator { source, known, held_out, known_patterns, held_out_patterns, texts: HashSet::new() }
     }
@@ -118,12 +122,18 @@ impl<'a> Generator<'a> {
             let parts = self.fill(sentence, evaluation, &mut Vec::new(), random);
             utterances.extend(self.finish(sentence, &parts)?);
         }
-        let (mut known, mut held_out) = (Deck::default(), Deck::default());
+        if !evaluation {
+            for pattern in self.known_patterns.concat() {
+                utterances.extend(self.try_pattern(pattern, evaluation, &[], random)?);
+            }
+        }
+        let mut held_out = Deck::default();
         while utterances.len() < size {
             let pattern = if evaluation && chance(random, DRAW_HELD_OUT_PATTERN) {
                 held_out.next(&self.held_out_patterns, random)
             } else {
-                known.next(&self.known_patterns, random)
+                let of_intent = &self.known_patterns[random.below(self.known_patterns.len())];
+                common(of_intent, PATTERN_SKEW, random)
             };
             utterances.extend(self.try_pattern(pattern, evaluation, &[], random)?);
         }
@@ -137,25 +147,42 @@ impl<'a> Generator<'a> {
             .flat_map(|(kind_idx, kind)| kind.concepts.iter().map(move |words| Concept { kind_idx, words }))
             .collect();
         let mut deck = Deck::default();
+        let mut n_failed = 0;
         let mut utterances = Vec::new();
         while utterances.len() < SIZES[3] {
             let n_concepts = if utterances.len() < N_DOUBLE { 2 } else { 1 };
             let wanted: Vec<Concept<'a>> = (0..n_concepts).map(|_| deck.next(&concepts, random)).collect();
             let held_out = chance(random, DRAW_HELD_OUT_PATTERN);
-            let patterns = if held_out { &self.held_out_patterns } else { &self.known_patterns };
-            let fitting: Vec<&'a Pattern> =
-                patterns.iter().copied().filter(|pattern| fits(&pattern.pieces, &wanted)).collect();
+            let mut fitting =
+                if held_out { self.held_out_patterns.clone() } else { self.fitting_known(&wanted, random) };
+            fitting.retain(|pattern| fits(&pattern.pieces, &wanted));
             let utterance = match fitting.as_slice() {
                 [] => None,
-                fitting => self.try_pattern(fitting[random.below(fitting.len())], true, &wanted, random)?,
+                fitting => self.try_pattern(common(fitting, PATTERN_SKEW, random), true, &wanted, random)?,
             };
             match utterance {
                 Some(utterance) => utterances.push(utterance),
-                None => wanted.into_iter().for_each(|concept| deck.put_back(concept, random)),
+                // A concept that no pattern can hold would be put back for ever.
+                None if n_failed > N_TRIES * SIZES[3] => {
+                    let path = &self.source.patterns[0].path;
+                    return Err(problem(path, 1, format!("no pattern holds `{}`", wanted[0].words)));
+                }
+                None => {
+                    n_failed += 1;
+                    wanted.into_iter().for_each(|concept| deck.put_back(concept, random));
+                }
             }
         }
         random.shuffle(&mut utterances);
         Ok(number(utterances))
+    }
+
+    /// The known patterns of an intent that can hold `wanted`.
+    fn fitting_known(&self, wanted: &[Concept<'a>], random: &mut Random) -> Vec<&'a Pattern> {
+        let can_hold =
+            |patterns: &&Vec<&Pattern>| patterns.iter().any(|pattern| fits(&pattern.pieces, wanted));
+        let intents: Vec<&Vec<&Pattern>> = self.known_patterns.iter().filter(can_hold).collect();
+        if intents.is_empty() { Vec::new() } else { intents[random.below(intents.len())].clone() }
     }
 
     /// An utterance of `pattern` that was not said before and holds all of `wanted`, if there is one.
@@ -264,8 +291,7 @@ impl<'a> Generator<'a> {
             let values = &self.held_out[kind_idx];
             return values[random.below(values.len())];
         }
-        let values = &self.known[kind_idx];
-        values[random.below(values.len()).min(random.below(values.len()))]
+        common(&self.known[kind_idx], VALUE_SKEW, random)
     }
 
     /// The labelled utterance, unless its text was said before.
@@ -276,6 +302,25 @@ impl<'a> Generator<'a> {
         let utterance = label(parts, &pattern.intent);
         Ok(self.texts.insert(utterance.words.join(" ")).then_some(utterance))
     }
+}
+
+/// Parts `items`, commonest first, into those train may use and `percent` of them that it may not.
+fn hold_out<T: Copy>(items: &[T], percent: usize, random: &mut Random) -> (Vec<T>, Vec<T>) {
+    let n = items.len();
+    let mut tail: Vec<usize> = (n * HEAD / 100..n).collect();
+    random.shuffle(&mut tail);
+    tail.truncate(n * percent / 100);
+    let pick = |held_out: bool| {
+        let chosen = (0..n).filter(|idx| tail.contains(idx) == held_out);
+        chosen.map(|idx| items[idx]).collect()
+    };
+    (pick(false), pick(true))
+}
+
+/// An item of a list that has the commonest first: the head far more often than the tail.
+fn common<T: Copy>(items: &[T], skew: usize, random: &mut Random) -> T {
+    let rank = (0..skew).map(|_| random.below(items.len())).min().expect("the skew is not 0");
+    items[rank]
 }
 
 /// Items in random order, again and again, so that all are used equally often.

@@ -40,21 +40,22 @@ pub fn disturb(
         words(&choices[random.below(choices.len())])
     };
     match random.below(100) {
-        0..=3 => repair(parts, random, say("repair", &mut random.fork(1)), value),
-        4..=15 => {
-            let at = filler_position(parts, random);
+        0..=2 => repair(parts, random, say("repair", &mut random.fork(1)), value),
+        3..=11 => {
             let filler = say("filler", random);
-            parts.splice(at..at, filler);
+            hesitate(parts, random, filler);
         }
-        16..=18 => stumble(parts, random),
-        19..=20 => restart(parts, random),
+        12..=13 => stumble(parts, random),
+        14..=15 => restart(parts, random),
         _ => {}
     }
-    if chance(random, 10) {
+    let polite = parts.iter().any(|part| is_word(part, "please"));
+    if chance(random, 8) {
         let opener = say("opener", random);
         let repeats =
             matches!((&opener[0], &parts[0]), (Part::Word(said), Part::Word(first)) if said == first);
-        if !repeats {
+        let twice_polite = polite && is_word(&opener[0], "please");
+        if !repeats && !twice_polite {
             parts.splice(0..0, opener);
         }
     }
@@ -81,12 +82,17 @@ fn value_positions(parts: &[Part]) -> Vec<usize> {
 }
 
 /// Speakers hesitate before the word they look for: mostly before a value, never inside one.
-fn filler_position(parts: &[Part], random: &mut Random) -> usize {
-    let values = value_positions(parts);
-    if values.is_empty() || chance(random, 25) {
-        random.below(parts.len())
-    } else {
-        values[random.below(values.len())]
+///
+/// Elsewhere only a plain "uh" sounds right.
+fn hesitate(parts: &mut Vec<Part>, random: &mut Random, filler: Vec<Part>) {
+    let mut values = value_positions(parts);
+    values.retain(|&at| at > 0);
+    if !values.is_empty() && chance(random, 80) {
+        let at = values[random.below(values.len())];
+        parts.splice(at..at, filler);
+    } else if parts.len() > 1 {
+        let at = 1 + random.below(parts.len() - 1);
+        parts.insert(at, Part::Word("uh".to_owned()));
     }
 }
 

@@ -19,6 +19,13 @@ pub fn unseen_values(train: &[Utterance], test: &[Utterance]) -> f64 {
     share(test.iter().flat_map(values).map(|value| !seen.contains(&value)))
 }
 
+/// The same with every value counted once.
+pub fn unseen_distinct_values(train: &[Utterance], test: &[Utterance]) -> f64 {
+    let seen: HashSet<(String, String)> = train.iter().flat_map(values).collect();
+    let distinct: HashSet<(String, String)> = test.iter().flat_map(values).collect();
+    share(distinct.iter().map(|value| !seen.contains(value)))
+}
+
 /// The statistics of the corpus.
 pub fn markdown(splits: &Splits) -> String {
     let mut out = String::new();
@@ -48,6 +55,9 @@ pub fn markdown(splits: &Splits) -> String {
         split.iter().filter(|utterance| values(utterance).len() > 1).count().to_string()
     });
     row("values not in train, %", &|split| format!("{:.1}", 100.0 * unseen_values(&splits.train, split)));
+    row("distinct values not in train, %", &|split| {
+        format!("{:.1}", 100.0 * unseen_distinct_values(&splits.train, split))
+    });
     row("words not in train, %", &|split| {
         let words = split.iter().flat_map(|utterance| &utterance.words);
         format!("{:.1}", 100.0 * share(words.map(|word| !vocabulary.contains(word))))
