@@ -17,7 +17,7 @@ use crate::text::{Normalizer, Tokens};
 ///
 /// A longer text is read in pieces of this length, and its intent is that of the first piece. Nobody speaks so long,
 /// but logs hold such lines.
-pub const MAX_WORDS: usize = 1024;
+pub const MAX_WORDS: usize = 512;
 
 /// A trained tagger with all that it needs to read text.
 #[derive(Clone, Debug)]
