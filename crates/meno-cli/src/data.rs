@@ -11,8 +11,19 @@ use meno::{Error, Result};
 
 use crate::output::{note, pretty, print};
 
+const EXAMPLES: &str = "\
+Examples:
+  meno data stats data/concepts
+  meno data check DIR                     exit 1 if something is found
+  meno data convert DIR/train train.conll
+  meno data convert nlu.yml OUT --to folder
+
+Read and written are folders with seq.in, seq.out and label, CoNLL, JSONL with tokens and ner_tags, Snips JSON, Rasa
+NLU YAML and MASSIVE JSONL; the format is found out by itself.";
+
 /// What was typed after `meno data`.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(subcommand)]
     command: Command,

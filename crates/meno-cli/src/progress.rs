@@ -53,7 +53,7 @@ impl<'a> Watcher<'a> {
     fn draw(&mut self, progress: &Progress, done: f64, done_before: f64) {
         let Progress { epoch, epochs, loss, .. } = *progress;
         let elapsed = self.start.elapsed();
-        let left = elapsed.mul_f64((1.0 - done).max(0.0) / (done - done_before).max(1e-9));
+        let left = elapsed.mul_f64((1.0 - done).max(0.0) / (done - done_before));
         let f1 = self.valid_slot_f1.map_or("    -".to_owned(), |f1| format!("{f1:5.2}"));
         let bar = paint(Bar(done), style::BAR, self.color);
         let width = epochs.to_string().len();
@@ -71,7 +71,9 @@ impl Watch for Watcher<'_> {
         self.epoch = progress.epoch;
         let done = ((progress.epoch - 1) as f64 + progress.share) / progress.epochs as f64;
         let done_before = *self.done_before.get_or_insert(done);
-        if self.is_terminal && self.drawn.is_none_or(|drawn| drawn.elapsed() >= INTERVAL) {
+        let drawn = self.drawn.unwrap_or(self.start);
+        // From the first step alone no time could be told.
+        if self.is_terminal && drawn.elapsed() >= INTERVAL && done > done_before {
             self.draw(progress, done, done_before);
         }
         if self.interrupt.is_some_and(Interrupt::pressed) {

@@ -48,7 +48,7 @@ fn usage_errors_exit_with_2_and_help_with_0() {
         let output = meno(dir.path(), args).output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{args}: {}", shown(&output));
     }
-    for command in ["demo", "train", "eval", "tag", "experiment accuracy"] {
+    for command in ["demo", "data", "train", "eval", "tag", "experiment accuracy"] {
         let help = run(dir.path(), &format!("{command} --help"));
         assert!(help.contains("\nExamples:\n  "), "{help}");
     }
