@@ -1,7 +1,6 @@
 //! `meno data`: statistics, checks and conversion of corpora. Results go to standard output, notes to standard error.
 
-use std::fmt::Display;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,8 +9,21 @@ use meno::corpus::stats::Stats;
 use meno::corpus::{self, Corpus, Finding, Format, Scheme, Split};
 use meno::{Error, Result};
 
+use crate::output::{note, pretty, print};
+
+const EXAMPLES: &str = "\
+Examples:
+  meno data stats data/concepts
+  meno data check DIR                     exit 1 if something is found
+  meno data convert DIR/train train.conll
+  meno data convert nlu.yml OUT --to folder
+
+Read and written are folders with seq.in, seq.out and label, CoNLL, JSONL with tokens and ner_tags, Snips JSON, Rasa
+NLU YAML and MASSIVE JSONL; the format is found out by itself.";
+
 /// What was typed after `meno data`.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -76,10 +88,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn stats(dirs: &[PathBuf], json: bool) -> Result<ExitCode> {
     let stats: Vec<Stats> = dirs.iter().map(|dir| Stats::of(dir)).collect::<Result<_>>()?;
     if json {
-        print(&pretty(&stats))?;
+        print(pretty(&stats))?;
     } else {
         let tables: Vec<String> = stats.iter().map(Stats::to_string).collect();
-        print(&tables.join("\n").trim_end())?;
+        print(tables.join("\n").trim_end())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -90,15 +102,15 @@ fn check(dirs: &[PathBuf], json: bool) -> Result<ExitCode> {
         findings.extend(corpus::check::check(dir)?);
     }
     if json {
-        print(&pretty(&findings))?;
+        print(pretty(&findings))?;
     } else if !findings.is_empty() {
         let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
-        print(&lines.join("\n"))?;
+        print(lines.join("\n"))?;
     }
     match findings.len() {
-        0 => eprintln!("nothing found"),
-        1 => eprintln!("1 finding"),
-        n => eprintln!("{n} findings"),
+        0 => note("nothing found"),
+        1 => note("1 finding"),
+        n => note(format_args!("{n} findings")),
     }
     Ok(ExitCode::from(u8::from(!findings.is_empty())))
 }
@@ -169,7 +181,7 @@ impl Conversion {
             Err(Error::Write { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
             written => written?,
         }
-        eprintln!("{}: {} utterances", path.display(), corpus.utterances.len());
+        note(format_args!("{}: {} utterances", path.display(), corpus.utterances.len()));
         Ok(())
     }
 }
@@ -177,18 +189,4 @@ impl Conversion {
 fn same_folder(input: &Path, output: &Path) -> bool {
     let canonical = |path: &Path| std::fs::canonicalize(path).ok();
     canonical(input).is_some_and(|input| canonical(output) == Some(input))
-}
-
-fn pretty(value: &impl serde::Serialize) -> String {
-    serde_json::to_string_pretty(value).expect("findings and statistics are JSON")
-}
-
-/// A reader that has seen enough, such as `head`, is no failure.
-fn print(text: &impl Display) -> Result<()> {
-    match writeln!(io::stdout().lock(), "{text}") {
-        Err(source) if source.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Error::Write { path: PathBuf::from("standard output"), source })
-        }
-        _ => Ok(()),
-    }
 }

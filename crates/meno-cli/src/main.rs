@@ -1,35 +1,84 @@
 //! The `meno` command: arguments to settings to the engine, and results to standard output.
 //!
-//! Exit codes: 0 done, 1 done and something was found, 2 failed.
+//! Each command has a file of its own. Standard output is data that can be piped; progress, notes and errors go to
+//! standard error. Exit codes: 0 done, 1 done and something was found, 2 failed, 130 stopped by Ctrl-C.
 
+mod concepts;
 mod data;
+mod demo;
+mod eval;
+mod experiment;
+mod interrupt;
+mod output;
+mod progress;
+mod readable;
+mod settings;
+mod style;
+mod tag;
+mod train;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use style::{Color, Style};
+
+const EXAMPLES: &str = "\
+First steps:
+  meno demo                                  watch it learn, then type your own requests
+  meno data check DIR                        find what is wrong with your corpus
+  meno train DIR -o my.model                 DIR has the folders or files train, valid and test
+  meno eval my.model DIR                     how good is it?
+  echo 'wake me at six' | meno tag my.model  one JSON object a line
+
+`meno help COMMAND` tells more about each.";
 
 /// Spoken language understanding that knows what it does not know.
 #[derive(Parser)]
-#[command(name = "meno", version)]
+#[command(name = "meno", version, after_help = EXAMPLES)]
 struct Cli {
+    /// When to use colour; `auto` means on a terminal, unless NO_COLOR is set.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    color: Color,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Subcommand)]
 enum Command {
+    /// Train on a corpus that comes with meno, then tag what you type.
+    Demo(demo::Args),
     /// Look into corpora, find what is wrong with them, and convert them.
     Data(data::Args),
+    /// Train a model on a corpus.
+    Train(train::Args),
+    /// Measure how good a model is on labelled utterances.
+    Eval(eval::Args),
+    /// Tag lines of text: their intent, their slots, a label for each word.
+    Tag(tag::Args),
+    /// Repeat what the documentation claims.
+    Experiment(experiment::Args),
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    std::panic::set_hook(Box::new(|panic| {
+        output::note(format_args!("error: a mistake in meno itself: {panic}"));
+        output::note("hint: please report it with the command that you typed");
+        std::process::exit(2);
+    }));
+    let cli = Cli::parse();
+    let style = Style::new(cli.color);
+    let result = match cli.command {
+        Command::Demo(args) => demo::run(args, style),
         Command::Data(args) => data::run(args),
+        Command::Train(args) => train::run(args, style),
+        Command::Eval(args) => eval::run(args),
+        Command::Tag(args) => tag::run(args, style),
+        Command::Experiment(args) => experiment::run(args),
     };
     result.unwrap_or_else(|error| {
-        eprintln!("error: {error}");
+        output::note(format_args!("error: {error}"));
         if let Some(hint) = error.hint() {
-            eprintln!("hint: {hint}");
+            output::note(format_args!("hint: {hint}"));
         }
         ExitCode::from(2)
     })

@@ -283,6 +283,7 @@ fn bad_input_is_an_error_with_its_place() {
         exit 2
         ---
         error: cannot write no/x.jsonl: No such file or directory (os error 2)
+        hint: make the folder first
     "#]],
     );
     check(

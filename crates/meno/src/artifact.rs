@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors, View};
@@ -76,7 +77,12 @@ impl Model {
 
     /// Reads a model file.
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|source| Error::read(path, source))?;
+        let bytes = std::fs::read(path).map_err(|source| match source.kind() {
+            ErrorKind::NotFound => {
+                Error::Model { path: path.to_owned(), problem: "there is no such file".to_owned() }
+            }
+            _ => Error::read(path, source),
+        })?;
         Model::from_bytes(&bytes, path)
     }
 }

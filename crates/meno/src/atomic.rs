@@ -24,6 +24,21 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     commit().map_err(|source| Error::write(path, source))
 }
 
+/// Fails as [`write()`] would if nothing can be written at `path`; changes nothing.
+///
+/// For long work, which should not find out at its end. A disk may still fill up in the meantime.
+pub fn demand_writable(path: &Path) -> Result<()> {
+    let attempt = || match fs::metadata(path) {
+        Ok(target) if target.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(target) if !target.is_file() => OpenOptions::new().write(true).open(path).map(drop),
+        _ => {
+            let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+            Staged::new(&target, &[]).map(drop)
+        }
+    };
+    attempt().map_err(|source| Error::write(path, source))
+}
+
 /// Writes `files` into the folder `dir`, made if need be, and removes those in `stale` that are not among them.
 ///
 /// A new folder appears whole. In an old one every file is on disk before the first takes its name, so a full disk
@@ -157,6 +172,21 @@ mod tests {
         assert!(matches!(write(&taken, b"x"), Err(Error::Write { .. })));
         assert_eq!(names(dir.path()), ["taken"]);
         assert!(names(&taken).is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_known_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x");
+        demand_writable(&path).unwrap();
+        assert!(names(dir.path()).is_empty());
+        fs::write(&path, "old").unwrap();
+        demand_writable(&path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        for path in [dir.path().to_owned(), path.join("below"), dir.path().join("no").join("x")] {
+            assert!(matches!(demand_writable(&path), Err(Error::Write { .. })), "{}", path.display());
+        }
+        assert_eq!(names(dir.path()), ["x"]);
     }
 
     #[test]

@@ -13,6 +13,12 @@ use crate::metrics::{Evaluation, Mode};
 use crate::spans::{Span, assemble};
 use crate::text::{Normalizer, Tokens};
 
+/// The longest utterance that is read as a whole; the attention over it takes memory with the square of this.
+///
+/// A longer text is read in pieces of this length, and its intent is that of the first piece. Nobody speaks so long,
+/// but logs hold such lines.
+pub const MAX_WORDS: usize = 512;
+
 /// A trained tagger with all that it needs to read text.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -182,14 +188,21 @@ impl<'m> Worker<'m> {
 
     fn forward(&mut self) {
         let network = &self.model.network;
+        let n_labels = network.shape().labels;
         if self.words.is_empty() {
-            self.logits.fill(network.shape().labels, std::iter::empty::<&[f32]>(), &[]);
+            self.logits.fill(n_labels, std::iter::empty::<&[f32]>(), &[]);
             return;
         }
-        let parameters = &self.model.parameters;
-        network.infer(self.kernels, parameters, &self.prepared, &self.words, &mut self.workspace);
-        let intents = network.intent_logits(&self.workspace).next().unwrap_or(&[]);
-        self.logits.fill(network.shape().labels, network.slot_logits(&self.workspace), intents);
+        for (piece_idx, words) in self.words.chunks(MAX_WORDS).enumerate() {
+            network.infer(self.kernels, &self.model.parameters, &self.prepared, words, &mut self.workspace);
+            let slots = network.slot_logits(&self.workspace);
+            if piece_idx == 0 {
+                let intents = network.intent_logits(&self.workspace).next().unwrap_or(&[]);
+                self.logits.fill(n_labels, slots, intents);
+            } else {
+                self.logits.extend(slots);
+            }
+        }
     }
 
     fn labels(&self) -> impl Iterator<Item = (&'m str, f32)> {

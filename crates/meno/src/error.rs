@@ -76,6 +76,12 @@ impl Error {
             Error::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "check the path; `meno data stats DIR` shows what is in a folder"
             }
+            Error::Write { source, .. } => match source.kind() {
+                io::ErrorKind::NotFound => "make the folder first",
+                io::ErrorKind::IsADirectory => "name a file, not a folder",
+                io::ErrorKind::StorageFull => "free some space, or write to another disk",
+                _ => "",
+            },
             _ => "",
         };
         (!hint.is_empty()).then_some(hint)

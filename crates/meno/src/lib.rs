@@ -17,6 +17,7 @@ pub mod metrics;
 pub mod engine;
 pub mod artifact;
 pub mod train;
+pub mod experiment;
 
 pub use engine::{Annotation, Model, Worker};
 pub use error::{Error, Result};

@@ -26,16 +26,22 @@ impl Logits {
         slots: impl ExactSizeIterator<Item = &'a [f32]>,
         intents: &[f32],
     ) {
-        (self.n_labels, self.n_intents, self.n_tokens) = (n_labels, intents.len(), slots.len());
-        let row = padded(n_labels);
-        let to = self.slots.reserve(self.n_tokens * row);
+        (self.n_labels, self.n_intents, self.n_tokens) = (n_labels, intents.len(), 0);
+        self.extend(slots);
+        let to = self.intents.reserve(padded(intents.len()));
+        to[..intents.len()].copy_from_slice(intents);
+        to[intents.len()..].fill(PADDING);
+    }
+
+    /// Takes over the rows of further words of the same utterance.
+    pub fn extend<'a>(&mut self, slots: impl ExactSizeIterator<Item = &'a [f32]>) {
+        let (row, n_labels, before) = (padded(self.n_labels), self.n_labels, self.n_tokens);
+        self.n_tokens += slots.len();
+        let to = &mut self.slots.reserve(self.n_tokens * row)[before * row..];
         for (to, from) in to.chunks_exact_mut(row.max(1)).zip(slots) {
             to[..n_labels].copy_from_slice(from);
             to[n_labels..].fill(PADDING);
         }
-        let to = self.intents.reserve(padded(intents.len()));
-        to[..intents.len()].copy_from_slice(intents);
-        to[intents.len()..].fill(PADDING);
     }
 
     /// Turns both kinds of logits into probabilities.

@@ -21,18 +21,61 @@ const INTENTS: &str = "label";
 /// Every file of the format.
 pub(super) const FILES: [&str; 4] = [WORDS, LABELS, TRUTH, INTENTS];
 
-pub(super) fn read(dir: &Path, log: &mut Log) -> Result<Vec<Utterance>> {
-    let words = Source::open(&dir.join(WORDS), log)?;
-    let labels = Source::open(&dir.join(LABELS), log)?;
-    let truth = open_if_there(&dir.join(TRUTH), log)?;
-    let intents = open_if_there(&dir.join(INTENTS), log)?;
+/// The files of a folder as text, for a corpus that is part of a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FolderText<'a> {
+    /// What `seq.in` holds.
+    pub words: &'a str,
+    /// What `seq.out` holds.
+    pub labels: &'a str,
+    /// What `seq.true` holds, in a new-concept set.
+    pub truth: Option<&'a str>,
+    /// What `label` holds, if there are intents.
+    pub intents: Option<&'a str>,
+}
 
+impl FolderText<'_> {
+    /// Reads the corpus; `path` names it in messages.
+    pub fn read(&self, path: &Path) -> Result<Corpus> {
+        let source = |name: &str, text: &str| Source { path: path.join(name), text: text.to_owned() };
+        let files = Files {
+            words: source(WORDS, self.words),
+            labels: source(LABELS, self.labels),
+            truth: self.truth.map(|text| source(TRUTH, text)),
+            intents: self.intents.map(|text| source(INTENTS, text)),
+        };
+        let mut log = Log::default();
+        let corpus = Corpus { path: path.to_owned(), utterances: parse(path, &files, &mut log) };
+        corpus.demand_utterances(&mut log);
+        log.into_result()?;
+        Ok(corpus)
+    }
+}
+
+pub(super) fn read(dir: &Path, log: &mut Log) -> Result<Vec<Utterance>> {
+    let files = Files {
+        words: Source::open(&dir.join(WORDS), log)?,
+        labels: Source::open(&dir.join(LABELS), log)?,
+        truth: open_if_there(&dir.join(TRUTH), log)?,
+        intents: open_if_there(&dir.join(INTENTS), log)?,
+    };
+    Ok(parse(dir, &files, log))
+}
+
+struct Files {
+    words: Source,
+    labels: Source,
+    truth: Option<Source>,
+    intents: Option<Source>,
+}
+
+fn parse(dir: &Path, Files { words, labels, truth, intents }: &Files, log: &mut Log) -> Vec<Utterance> {
     let mut word_lines: Vec<&str> = words.text.lines().collect();
     word_lines
         .truncate(word_lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |last| last + 1));
     let n_lines = word_lines.len();
-    let mut aligned = same_count(&labels, n_lines, log);
-    for source in [&truth, &intents].into_iter().flatten() {
+    let mut aligned = same_count(labels, n_lines, log);
+    for source in [truth, intents].into_iter().flatten() {
         aligned &= same_count(source, n_lines, log);
     }
 
@@ -43,7 +86,7 @@ pub(super) fn read(dir: &Path, log: &mut Log) -> Result<Vec<Utterance>> {
     let mut utterances = rows.pair(dir, log);
     let places = Places { labels: &labels.path, truth: &dir.join(TRUTH), label_lines: None };
     tagged::decode(&mut utterances, None, &places, log);
-    Ok(utterances)
+    utterances
 }
 
 /// The files of the folder, in the given scheme.

@@ -37,6 +37,7 @@ mod yaml;
 
 pub use dataset::{Split, read_split, splits};
 pub use finding::{Finding, Kind};
+pub use folder::FolderText;
 pub use format::{Format, demand_fit, read, write, write_with};
 pub use scheme::Scheme;
 pub use tags::TokenSpan;

@@ -87,6 +87,8 @@ impl Checkpoint {
         trainer.position = position;
         trainer.optimizer.restore(steps, fit.settings.rate, seen);
         let best = best.map(|record| {
+            // As if all epochs that are asked for now had been asked for from the start.
+            let record = Record { settings: fit.settings.clone(), ..record };
             let floats = self.floats.pop().map(|(_, floats)| floats).unwrap_or_default();
             let mut parameters = Parameters::zeros(fit.network.layout());
             parameters[..len].copy_from_slice(&floats[..len]);
@@ -98,6 +100,11 @@ impl Checkpoint {
             to[..len].copy_from_slice(&from[..len]);
         }
         Ok(best)
+    }
+
+    /// The settings of the training it is of.
+    pub fn settings(&self) -> &TrainSettings {
+        &self.state.settings
     }
 
     /// Writes the checkpoint; nothing is left half-written.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::corpus::Corpus;
 use crate::encoder::{Kernels, Parameters, SlotGated, SlotGatedShape};
-use crate::engine::{Model, Record};
+use crate::engine::{MAX_WORDS, Model, Record};
 use crate::features::{Features, first_intent};
 use crate::metrics::{Evaluation, Mode, Report};
 use crate::text::Normalizer;
@@ -195,6 +195,11 @@ impl<'a> Fit<'a> {
                     "training needs utterances to train and to judge on",
                 ));
             }
+        }
+        if let Some(long) = train.utterances.iter().find(|utterance| utterance.words.len() > MAX_WORDS) {
+            let problem = format!("an utterance of {} words", long.words.len());
+            let hint = format!("cut it into utterances of at most {MAX_WORDS} words");
+            return Err(Error::corpus(&train.path, long.line, problem, hint));
         }
         let normalizer =
             Normalizer::fit(train.utterances.iter().map(|u| u.words.as_slice())).with_digits(true);

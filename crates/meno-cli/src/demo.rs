@@ -1,0 +1,148 @@
+//! `meno demo`: the whole way in one command, on the corpus that ships with meno.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+
+use meno::corpus::Utterance;
+use meno::engine::Reading;
+use meno::experiment::Dataset;
+use meno::metrics::{Mode, Report};
+use meno::train::{Outcome, TrainSettings, fit};
+use meno::{Error, Model, Result};
+
+use crate::concepts;
+use crate::output::{count, print, written};
+use crate::progress::Watcher;
+use crate::readable::{self, Palette};
+use crate::settings::threads;
+use crate::style::{self, Style, paint};
+use crate::train::scores;
+
+/// Requests as people type them; none stands in the corpus in this form.
+const REQUESTS: [&str; 5] = [
+    "Wake me up at half past six, please!",
+    "Remind me to call my sister tomorrow morning.",
+    "Um, how do I get to the airport from the office?",
+    "Tell Maria I'm running late",
+    "Add two pounds of ground beef to my shopping list",
+];
+
+/// The corpus is small: an epoch has few steps, so more and larger ones are taken than by default.
+const EPOCHS: usize = 50;
+const RATE: f32 = 2e-3;
+
+const EXAMPLES: &str = "\
+Examples:
+  meno demo
+  meno demo --seed 7 --threads 1
+
+Trains for a few seconds on a corpus that is part of the program, tests the model, tags some requests and then what
+you type. Nothing is written; `meno train` makes a model to keep. Without a terminal it ends by itself.";
+
+/// What was typed after `meno demo`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// What all randomness comes from.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Threads to train on; by default one for each core.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Passes over the data.
+    #[arg(long, value_name = "N", default_value_t = EPOCHS, hide = true)]
+    epochs: usize,
+}
+
+/// Runs the command.
+pub fn run(args: Args, style: Style) -> Result<ExitCode> {
+    let dataset = concepts::dataset()?;
+    let heading = paint("Meno learns to understand requests to an assistant.", style::BOLD, style.stdout);
+    print(format_args!("{heading}\n"))?;
+    let [n_train, n_valid, n_test] =
+        [&dataset.train, &dataset.valid, &dataset.test].map(|corpus| corpus.utterances.len());
+    line(
+        "corpus",
+        format!("{n_train} utterances to learn from, {n_valid} to judge by, {n_test} to test on"),
+    )?;
+
+    let model = train(&args, &dataset, style)?;
+    test(&model, &dataset)?;
+
+    let palette = Palette::new(&model, style.stdout);
+    let mut worker = model.worker();
+    print("")?;
+    for request in REQUESTS {
+        print(format_args!("  {}", palette.show(&worker.annotate(request, Reading::Text))))?;
+    }
+    if io::stdin().is_terminal() {
+        converse(&model, &palette, style)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn train(args: &Args, dataset: &Dataset, style: Style) -> Result<Box<Model>> {
+    let settings =
+        TrainSettings { seed: args.seed, epochs: args.epochs, rate: RATE, ..TrainSettings::default() };
+    let threads = threads(args.threads);
+    let mut watcher = Watcher::new(None, style.stderr);
+    let outcome = fit(&dataset.train, &dataset.valid, &settings, threads, None, &mut watcher)?;
+    let seconds = watcher.finish().as_secs_f64();
+    let Outcome::Finished(model) = outcome else {
+        return Err(Error::Setting {
+            problem: "the training was stopped".to_owned(),
+            hint: "begin it anew".to_owned(),
+        });
+    };
+    let n_intents = model.features().intents.len();
+    let slots = readable::slots(&model);
+    line("model", format!("{n_intents} intents; {} slots: {}", slots.len(), slots.join(", ")))?;
+    let (threads, epoch) = (count(threads, "thread"), model.record().epoch);
+    line("trained", format!("{seconds:.1} s on {threads}; epoch {epoch} of {} is the best", args.epochs))?;
+    Ok(model)
+}
+
+fn test(model: &Model, dataset: &Dataset) -> Result<()> {
+    let report = |utterances: &[Utterance]| -> Result<Report> {
+        Ok(model.worker().evaluate(utterances, Mode::Conlleval)?.report())
+    };
+    let test = report(&dataset.test.utterances)?;
+    line("test", scores((test.slot_f1, test.intent_accuracy), test.utterances))?;
+    let mut new = concepts::new_concepts()?.utterances;
+    for utterance in &mut new {
+        utterance.labels = utterance.truth.take().unwrap_or_default();
+    }
+    let new = report(&new)?;
+    let new_scores = scores((new.slot_f1, new.intent_accuracy), new.utterances);
+    line("new", format!("{new_scores} with concepts it never saw"))
+}
+
+fn line(name: &str, text: String) -> Result<()> {
+    print(format_args!("  {name:9}{text}"))
+}
+
+/// Tags what is typed until nothing is.
+fn converse(model: &Model, palette: &Palette, style: Style) -> Result<()> {
+    print("\nNow you: type a request, or just Enter to end.")?;
+    let mut worker = model.worker();
+    let (mut stdin, mut request) = (io::stdin().lock(), Vec::new());
+    loop {
+        let mut stdout = io::stdout().lock();
+        written(write!(stdout, "{} ", paint(">", style::BOLD, style.stdout)).and_then(|()| stdout.flush()))?;
+        drop(stdout);
+        request.clear();
+        let n_read = stdin
+            .read_until(b'\n', &mut request)
+            .map_err(|source| Error::Read { path: "standard input".into(), source })?;
+        let text = String::from_utf8_lossy(&request);
+        let text = text.trim();
+        if n_read == 0 {
+            print("")?;
+        }
+        if text.is_empty() {
+            return Ok(());
+        }
+        print(format_args!("  {}", palette.show(&worker.annotate(text, Reading::Text))))?;
+    }
+}

@@ -1,0 +1,163 @@
+//! `meno experiment`: what the documentation claims, repeated.
+
+use std::io::{self, IsTerminal, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use clap::Subcommand;
+use meno::Result;
+use meno::experiment::{Dataset, Run, Spread, accuracy};
+use meno::train::TrainSettings;
+use serde::Serialize;
+
+use crate::output::{pretty, print};
+use crate::settings::{TrainArgs, threads};
+
+const EXAMPLES: &str = "\
+Examples:
+  meno experiment accuracy data/concepts
+  meno experiment accuracy data/atis data/snips --seeds 10 --jobs 4 > accuracy.md";
+
+/// What was typed after `meno experiment`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Train with several seeds, test each model, print a Markdown table with mean and standard deviation.
+    #[command(after_help = EXAMPLES)]
+    Accuracy(AccuracyArgs),
+}
+
+#[derive(clap::Args)]
+struct AccuracyArgs {
+    /// Datasets: folders with train, valid and test.
+    #[arg(required = true, value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+    /// How many seeds: 1, 2, and so on.
+    #[arg(long, value_name = "N", default_value = "5")]
+    seeds: NonZeroUsize,
+    /// Trainings at a time, each on one thread; by default one for each core.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    train: TrainArgs,
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let Command::Accuracy(args) = args.command;
+    let settings = args.train.over(TrainSettings::default());
+    settings.check()?;
+    let datasets: Vec<Dataset> = args.dirs.iter().map(|dir| Dataset::read(dir)).collect::<Result<_>>()?;
+    let seeds: Vec<u64> = (1..=args.seeds.get() as u64).collect();
+    let jobs = threads(args.jobs);
+    let mut results = Vec::new();
+    for (path, dataset) in args.dirs.iter().zip(&datasets) {
+        let (start, counter) = (Instant::now(), Counter::new(path, seeds.len()));
+        let runs = accuracy(dataset, &settings, &seeds, jobs, &|| start.elapsed(), &|_| counter.count())?;
+        counter.finish();
+        let result = Accuracy::new(path, runs);
+        if !args.json {
+            print(format_args!("{}{}", if results.is_empty() { "" } else { "\n" }, result.table()))?;
+        }
+        results.push(result);
+    }
+    if args.json {
+        print(pretty(&results))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Serialize)]
+struct Accuracy<'a> {
+    path: &'a Path,
+    runs: Vec<Run>,
+    slot_f1: Option<Spread>,
+    intent_accuracy: Option<Spread>,
+    utterance_accuracy: Option<Spread>,
+    seconds: Option<Spread>,
+}
+
+impl<'a> Accuracy<'a> {
+    fn new(path: &'a Path, runs: Vec<Run>) -> Self {
+        Accuracy {
+            path,
+            slot_f1: Spread::of(runs.iter().map(|run| run.test.slot_f1)),
+            intent_accuracy: Spread::of(runs.iter().filter_map(|run| run.test.intent_accuracy)),
+            utterance_accuracy: Spread::of(runs.iter().map(|run| run.test.utterance_accuracy)),
+            seconds: Spread::of(runs.iter().map(|run| run.seconds)),
+            runs,
+        }
+    }
+
+    fn table(&self) -> String {
+        let mut rows = vec![
+            row("seed", ["slot F1", "intent accuracy", "utterance accuracy", "seconds"].map(str::to_owned)),
+            "|---:|---:|---:|---:|---:|".to_owned(),
+        ];
+        for Run { seed, seconds, test, .. } in &self.runs {
+            let scores = [Some(test.slot_f1), test.intent_accuracy, Some(test.utterance_accuracy)];
+            rows.push(numbers(&seed.to_string(), scores, Some(*seconds)));
+        }
+        let spreads = [self.slot_f1, self.intent_accuracy, self.utterance_accuracy];
+        let mean = |spread: Option<Spread>| spread.map(|spread| spread.mean);
+        let deviation = |spread: Option<Spread>| spread.map(|spread| spread.deviation);
+        rows.push(numbers("mean", spreads.map(mean), mean(self.seconds)));
+        rows.push(numbers("deviation", spreads.map(deviation), deviation(self.seconds)));
+        format!("### {}\n\n{}", self.path.display(), rows.join("\n"))
+    }
+}
+
+fn numbers(name: &str, scores: [Option<f64>; 3], seconds: Option<f64>) -> String {
+    let show = |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |x| format!("{x:.digits$}"));
+    let [slot_f1, intent, utterance] = scores.map(|score| show(score, 2));
+    row(name, [slot_f1, intent, utterance, show(seconds, 1)])
+}
+
+fn row(name: &str, [slot_f1, intent, utterance, seconds]: [String; 4]) -> String {
+    format!("| {name:>9} | {slot_f1:>7} | {intent:>15} | {utterance:>18} | {seconds:>7} |")
+}
+
+/// Counts finished trainings on one line of standard error, if that is a terminal.
+struct Counter<'a> {
+    path: &'a Path,
+    n_runs: usize,
+    n_done: AtomicUsize,
+    is_terminal: bool,
+}
+
+impl<'a> Counter<'a> {
+    fn new(path: &'a Path, n_runs: usize) -> Self {
+        let is_terminal = io::stderr().is_terminal();
+        let counter = Counter { path, n_runs, n_done: AtomicUsize::new(0), is_terminal };
+        counter.draw(0);
+        counter
+    }
+
+    fn count(&self) {
+        self.draw(1 + self.n_done.fetch_add(1, Ordering::Relaxed));
+    }
+
+    fn draw(&self, n_done: usize) {
+        if self.is_terminal {
+            let (path, n_runs) = (self.path.display(), self.n_runs);
+            let _ = write!(io::stderr().lock(), "\r\x1b[2K{path}: {n_done} of {n_runs} trainings done");
+        }
+    }
+
+    fn finish(&self) {
+        if self.is_terminal {
+            let _ = write!(io::stderr().lock(), "\r\x1b[2K");
+        }
+    }
+}

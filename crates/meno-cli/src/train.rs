@@ -1,0 +1,231 @@
+//! `meno train`: from a dataset to a model file.
+
+use std::fs;
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use meno::corpus::{self, Corpus};
+use meno::engine::Record;
+use meno::metrics::{Mode, Report};
+use meno::train::{Checkpoint, Outcome, TrainSettings, fit};
+use meno::{Error, Model, Result, atomic};
+use serde::Serialize;
+
+use crate::interrupt::{self, Interrupt};
+use crate::output::{count, note, pretty, print};
+use crate::progress::{Time, Watcher};
+use crate::settings::{TrainArgs, threads};
+use crate::style::Style;
+
+const EXAMPLES: &str = "\
+Examples:
+  meno train data/concepts -o concepts.model
+  meno train DIR -o my.model --seed 7 --epochs 40
+  meno train DIR -o my.model --resume         after Ctrl-C
+
+DIR has train, valid and perhaps test: folders with seq.in, seq.out and label, or files such as train.conll.
+The model is that of the epoch with the best slot F1 and intent accuracy on valid; if there is a test split, the
+model is measured on it at the end. The same data, settings and seed give the same bytes, whatever the threads.
+
+Ctrl-C stops after the step under way and keeps the best model so far, and beside it, in MODEL.checkpoint, what
+--resume needs to go on as if nothing had happened. A second Ctrl-C ends at once and writes nothing.";
+
+/// What was typed after `meno train`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The dataset: a folder with train, valid and perhaps test.
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// The model file to write.
+    #[arg(short, long, value_name = "MODEL")]
+    output: PathBuf,
+    /// Go on with a training that was stopped, with its settings.
+    #[arg(long)]
+    resume: bool,
+    /// Threads to train on; by default one for each core.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+    /// What all randomness comes from (1).
+    #[arg(long, value_name = "N", help_heading = "How to train")]
+    seed: Option<u64>,
+    #[command(flatten)]
+    train: TrainArgs,
+}
+
+/// Runs the command.
+pub fn run(args: Args, style: Style) -> Result<ExitCode> {
+    let job = Job::new(args)?;
+    let interrupt = Interrupt::listen();
+    let mut watcher = Watcher::new(Some(&interrupt), style.stderr);
+    let outcome = fit(&job.train, &job.valid, &job.settings, job.threads, job.resume.clone(), &mut watcher)?;
+    let epoch = watcher.epoch;
+    let duration = watcher.finish();
+    // Whatever came of it is saved, so that a second Ctrl-C may come.
+    interrupt.done();
+    let saving = interrupt.saving();
+    match outcome {
+        Outcome::Finished(model) => {
+            model.save(&job.output)?;
+            remove(&job.checkpoint);
+            drop(saving);
+            job.print(&model, duration)
+        }
+        Outcome::Stopped { best, checkpoint } => job.stop(epoch, best.as_deref(), &checkpoint),
+    }
+}
+
+/// Everything that a training needs, found to be there before it begins.
+struct Job {
+    dir: PathBuf,
+    output: PathBuf,
+    checkpoint: PathBuf,
+    settings: TrainSettings,
+    threads: usize,
+    json: bool,
+    resume: Option<Checkpoint>,
+    train: Corpus,
+    valid: Corpus,
+    test: Option<Corpus>,
+}
+
+impl Job {
+    fn new(args: Args) -> Result<Self> {
+        let mut checkpoint = args.output.clone().into_os_string();
+        checkpoint.push(".checkpoint");
+        let checkpoint = PathBuf::from(checkpoint);
+        let resume = args.resume.then(|| load(&checkpoint)).transpose()?;
+        if resume.is_none() && checkpoint.exists() {
+            note(format_args!(
+                "note: {} is of a training that was stopped; `--resume` would go on with it",
+                checkpoint.display()
+            ));
+        }
+        let base = resume.as_ref().map_or_else(TrainSettings::default, |resume| resume.settings().clone());
+        let settings = args.train.over(TrainSettings { seed: args.seed.unwrap_or(base.seed), ..base });
+        settings.check()?;
+        atomic::demand_writable(&args.output)?;
+        let test = corpus::splits(&args.dir)?.into_iter().find(|split| split.name == "test");
+        Ok(Job {
+            train: corpus::read_split(&args.dir, "train")?,
+            valid: corpus::read_split(&args.dir, "valid")?,
+            test: test.map(|split| split.read()).transpose()?,
+            dir: args.dir,
+            output: args.output,
+            checkpoint,
+            settings,
+            threads: threads(args.threads),
+            json: args.json,
+            resume,
+        })
+    }
+
+    fn print(&self, model: &Model, duration: Duration) -> Result<ExitCode> {
+        let test = match &self.test {
+            Some(test) => Some(model.worker().evaluate(&test.utterances, Mode::Conlleval)?.report()),
+            None => None,
+        };
+        let summary = Summary {
+            model: &self.output,
+            seconds: duration.as_secs_f64(),
+            threads: self.threads,
+            record: model.record(),
+            test,
+        };
+        if self.json {
+            print(pretty(&summary))?;
+        } else {
+            print(self.table(&summary, duration))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn table(&self, summary: &Summary<'_>, duration: Duration) -> String {
+        let Summary { record, test, .. } = summary;
+        let valid = (record.valid_slot_f1, record.valid_intent_accuracy);
+        let mut lines = vec![
+            format!("model  {}: epoch {} of {}", self.output.display(), record.epoch, self.settings.epochs),
+            format!("valid  {}", scores(valid, self.valid.utterances.len())),
+        ];
+        lines.extend(
+            (test.as_ref()).map(|test| {
+                format!("test   {}", scores((test.slot_f1, test.intent_accuracy), test.utterances))
+            }),
+        );
+        lines.push(format!("time   {} on {}", Time(duration), count(self.threads, "thread")));
+        lines.join("\n")
+    }
+
+    fn stop(&self, epoch: usize, best: Option<&Model>, checkpoint: &Checkpoint) -> Result<ExitCode> {
+        // Each is tried, whatever comes of the other.
+        let kept = checkpoint.save(&self.checkpoint);
+        let saved = best.map(|model| model.save(&self.output)).transpose();
+        note(format_args!("stopped in epoch {epoch} of {}", self.settings.epochs));
+        if let (Ok(_), Some(model)) = (&saved, best) {
+            let Record { epoch, valid_slot_f1, .. } = model.record();
+            let path = self.output.display();
+            note(format_args!(
+                "{path}: the best model so far, of epoch {epoch}, valid slot F1 {valid_slot_f1:.2}"
+            ));
+        } else if best.is_none() {
+            note("no epoch was finished, so there is no model yet");
+        }
+        if kept.is_ok() {
+            note(format_args!("{}: what is needed to go on", self.checkpoint.display()));
+            let (dir, output) = (quoted(&self.dir), quoted(&self.output));
+            note(format_args!("hint: to go on, type `meno train {dir} -o {output} --resume`"));
+        }
+        kept?;
+        saved?;
+        Ok(ExitCode::from(interrupt::EXIT_CODE))
+    }
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    model: &'a Path,
+    seconds: f64,
+    threads: usize,
+    #[serde(flatten)]
+    record: &'a Record,
+    test: Option<Report>,
+}
+
+/// Slot F1 and intent accuracy on one line.
+pub fn scores((slot_f1, intent_accuracy): (f64, Option<f64>), n_utterances: usize) -> String {
+    let intents = intent_accuracy.map(|accuracy| format!("   intent accuracy {accuracy:6.2}"));
+    format!("slot F1 {slot_f1:6.2}{}   {n_utterances:5} utterances", intents.unwrap_or_default())
+}
+
+fn load(checkpoint: &Path) -> Result<Checkpoint> {
+    match Checkpoint::load(checkpoint) {
+        Err(Error::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Err(Error::Setting {
+            problem: format!("there is no checkpoint {}", checkpoint.display()),
+            hint: "Ctrl-C during training leaves one; without --resume training begins anew".to_owned(),
+        }),
+        loaded => loaded,
+    }
+}
+
+/// The training is done, so its checkpoint is of no more use.
+fn remove(checkpoint: &Path) {
+    match fs::remove_file(checkpoint) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound && checkpoint.exists() => {
+            note(format_args!("note: cannot remove {}: {error}", checkpoint.display()));
+        }
+        _ => {}
+    }
+}
+
+/// A path as it can be typed into a shell.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@,=~".contains(c);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}

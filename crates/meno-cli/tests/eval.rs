@@ -1,0 +1,134 @@
+//! `meno eval` as it is typed.
+
+mod support;
+
+use std::fs;
+
+use expect_test::expect;
+use support::{folder, meno, run, shown, tiny, trained};
+
+#[test]
+fn prints_a_table() {
+    expect![[r#"
+        exit 0
+        data/test
+
+        slot                precision  recall      f1  support
+        time                   100.00  100.00  100.00        9
+        city                   100.00  100.00  100.00        5
+        song                   100.00  100.00  100.00        5
+        artist                 100.00  100.00  100.00        4
+
+        micro average          100.00  100.00  100.00       23
+        macro average          100.00  100.00  100.00       23
+        weighted average       100.00  100.00  100.00       23
+
+        intent accuracy        100.00
+        utterance accuracy     100.00
+        token accuracy         100.00
+        utterances                 20
+        ---
+        data: taking its test split, data/test
+    "#]]
+    .assert_eq(&run(trained(), "eval m data"));
+}
+
+#[test]
+fn json_has_percentages() {
+    let json = |args: &str| -> serde_json::Value {
+        let output = meno(trained(), args).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", shown(&output)))
+    };
+    let one = json("eval m data/test --json");
+    for key in [
+        "slot_precision",
+        "slot_recall",
+        "slot_f1",
+        "intent_accuracy",
+        "utterance_accuracy",
+        "token_accuracy",
+    ] {
+        assert_eq!(one[key], 100.0, "{key}");
+    }
+    assert_eq!((&one["path"], &one["utterances"]), (&"data/test".into(), &20.into()));
+    assert_eq!(one["slots"]["city"]["support"], 5);
+    assert_eq!(json("eval m data --json --strict --words"), one);
+
+    let several = json("eval m data/test data/valid --json");
+    assert_eq!(several[0], one);
+    assert_eq!(several[1]["path"], "data/valid");
+}
+
+#[test]
+fn refuses_what_is_not_there() {
+    expect![[r#"
+        exit 2
+        ---
+        error: no.model: there is no such file
+        hint: a model is made by `meno train DIR -o MODEL`
+    "#]]
+    .assert_eq(&run(trained(), "eval no.model data"));
+    expect![[r#"
+        exit 2
+        ---
+        error: cannot read nowhere: No such file or directory (os error 2)
+        hint: check the path; `meno data stats DIR` shows what is in a folder
+    "#]]
+    .assert_eq(&run(trained(), "eval m data/test nowhere"));
+    let dir = folder(&[("set/train.conll", b"a O\n"), ("set/valid.conll", b"a O\n")]);
+    fs::copy(trained().join("m"), dir.path().join("m")).unwrap();
+    expect![[r#"
+        exit 2
+        ---
+        error: set has no `test` split
+        hint: name one of its splits: train, valid
+    "#]]
+    .assert_eq(&run(dir.path(), "eval m set"));
+}
+
+#[test]
+fn refuses_files_that_are_no_models() {
+    let model = fs::read(trained().join("m")).unwrap();
+    let [_, _, (_, labels)] = tiny();
+    let dir = folder(&[
+        ("jpeg", b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x48"),
+        ("empty", b""),
+        ("text", labels.as_bytes()),
+        ("header", &model[..100]),
+        ("half", &model[..model.len() / 2]),
+        ("short", &model[..model.len() - 1]),
+    ]);
+    let mut errors = String::new();
+    for name in ["jpeg", "empty", "text", "header", "half", "short"] {
+        let shown = run(dir.path(), &format!("eval {name} data"));
+        let error = shown.strip_prefix("exit 2\n---\n").unwrap_or(&shown);
+        errors += error.strip_suffix("hint: a model is made by `meno train DIR -o MODEL`\n").unwrap_or(error);
+    }
+    expect![[r#"
+        error: jpeg: not a meno model but a JPEG picture
+        error: empty: not a meno model but an empty file
+        error: text: not a meno model but some other file
+        error: header: not a meno model but a truncated or damaged model file
+        error: half: not a meno model but a truncated or damaged model file
+        error: short: not a meno model but a truncated or damaged model file
+    "#]]
+    .assert_eq(&errors);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = meno(trained(), "eval m data/test").stdout(full).output().unwrap();
+    expect![[r#"
+        exit 2
+        ---
+        error: cannot write standard output: No space left on device (os error 28)
+        hint: free some space, or write to another disk
+    "#]]
+    .assert_eq(&shown(&output));
+    // Nobody can be told, but nothing may go wrong for that.
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = meno(trained(), "eval m nowhere").stderr(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}

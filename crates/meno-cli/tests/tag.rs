@@ -1,0 +1,217 @@
+//! `meno tag` as it is typed and piped.
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::Stdio;
+
+use expect_test::expect;
+use support::{meno, pipe, run, shown, trained};
+
+/// The tagged lines, without probabilities, which depend on the processor.
+fn lines(args: &str, input: &[u8]) -> Vec<serde_json::Value> {
+    let output = pipe(trained(), args, input);
+    assert!(output.status.success(), "{}", shown(&output));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    stdout
+        .lines()
+        .map(|line| {
+            let mut json: serde_json::Value = serde_json::from_str(line).unwrap();
+            for token in json["tokens"].as_array_mut().unwrap() {
+                strip(token);
+            }
+            strip(&mut json["intent"]);
+            json
+        })
+        .collect()
+}
+
+fn strip(json: &mut serde_json::Value) {
+    if let Some(object) = json.as_object_mut() {
+        let probability = object.remove("probability").unwrap().as_f64().unwrap();
+        assert!(probability > 0.0 && probability <= 1.0, "{probability}");
+    }
+}
+
+#[test]
+fn a_line_gives_a_json_object() {
+    let tagged = lines("tag m", "Play “Red  Moon”, please!\r\n\nwake me at six".as_bytes());
+    assert_eq!(tagged.len(), 3);
+    expect![[r#"
+        {
+          "intent": {
+            "name": "play"
+          },
+          "spans": [
+            {
+              "end": 17,
+              "slot": "song",
+              "start": 8,
+              "text": "Red  Moon"
+            }
+          ],
+          "text": "Play “Red  Moon”, please!",
+          "tokens": [
+            {
+              "end": 4,
+              "label": "O",
+              "start": 0,
+              "text": "Play"
+            },
+            {
+              "end": 11,
+              "label": "B-song",
+              "start": 8,
+              "text": "Red"
+            },
+            {
+              "end": 17,
+              "label": "I-song",
+              "start": 13,
+              "text": "Moon"
+            },
+            {
+              "end": 28,
+              "label": "O",
+              "start": 22,
+              "text": "please"
+            }
+          ]
+        }"#]]
+    .assert_eq(&serde_json::to_string_pretty(&tagged[0]).unwrap());
+    expect![[r#"{"intent":null,"spans":[],"text":"","tokens":[]}"#]].assert_eq(&tagged[1].to_string());
+    expect![[r#"[{"end":14,"slot":"time","start":11,"text":"six"}]"#]]
+        .assert_eq(&tagged[2]["spans"].to_string());
+}
+
+#[test]
+fn keys_come_in_a_fixed_order() {
+    let output = pipe(trained(), "tag m --json", b"wake me");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let place = |key: &str| text.find(&format!("\"{key}\":")).unwrap_or_else(|| panic!("{key} in {text}"));
+    let places =
+        ["text", "intent", "name", "probability", "tokens", "start", "end", "label", "spans"].map(place);
+    assert!(places.is_sorted(), "{text}");
+}
+
+#[test]
+fn words_are_taken_as_they_are() {
+    let [read, words] = ["tag m", "tag m --words"].map(|args| {
+        let tagged = lines(args, b"Play, please!");
+        let tokens = tagged[0]["tokens"].as_array().unwrap().iter();
+        tokens.map(|token| token["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    });
+    assert_eq!(read, ["Play", "please"]);
+    assert_eq!(words, ["Play,", "please!"]);
+}
+
+#[test]
+fn files_pipes_and_threads_give_the_same() {
+    let text = fs::read_to_string(trained().join("data/train/seq.in")).unwrap().repeat(500);
+    let file = trained().join("many.txt");
+    fs::write(&file, &text).unwrap();
+    let alone = pipe(trained(), "tag m many.txt", b"").stdout;
+    assert_eq!(alone.iter().filter(|&&byte| byte == b'\n').count(), 10_000);
+    for args in ["tag m", "tag m -", "tag m --threads 3"] {
+        assert!(pipe(trained(), args, text.as_bytes()).stdout == alone, "{args}");
+    }
+}
+
+#[test]
+fn a_line_is_answered_before_the_next_is_written() {
+    let mut child = meno(trained(), "tag m").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    for request in ["wake me", "play blue"] {
+        writeln!(stdin, "{request}").unwrap();
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        assert!(line.starts_with(&format!("{{\"text\":\"{request}\"")), "{line}");
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn lines_before_a_bad_one_are_not_lost() {
+    for args in ["tag m", "tag m --threads 2"] {
+        let output = pipe(trained(), args, b"wake me\nplay\ncaf\xe9\nstop\n");
+        assert_eq!(output.stdout.iter().filter(|&&byte| byte == b'\n').count(), 2);
+        expect![[r#"
+            error: standard input:3: not UTF-8: byte 0xE9 at byte 4 of the line
+            hint: text must be UTF-8, for example by `iconv -f latin1 -t utf-8`
+        "#]]
+        .assert_eq(&String::from_utf8(output.stderr).unwrap());
+        assert_eq!(output.status.code(), Some(2));
+    }
+}
+
+#[test]
+fn a_line_of_a_megabyte_is_a_line() {
+    for (line, n_tokens) in [("x".repeat(1 << 20), 1), ("play red ".repeat(1 << 17), 1 << 18)] {
+        let tagged = lines("tag m", format!("{line}\nwake me at six\n").as_bytes());
+        assert_eq!(tagged.len(), 2);
+        assert_eq!(tagged[0]["tokens"].as_array().unwrap().len(), n_tokens);
+        assert_eq!(tagged[1]["spans"][0]["text"], "six");
+    }
+}
+
+#[test]
+fn people_get_a_readable_form() {
+    let show = |args: &str| {
+        let output = pipe(trained(), args, b"Wake me at six!\n\nplay blue by anna");
+        let shown = String::from_utf8(output.stdout).unwrap().replace('\x1b', "~");
+        // The probability of an intent depends on the processor.
+        shown
+            .lines()
+            .map(|line| line.replacen(" 99%", "100%", 1).replacen(" 98%", "100%", 1) + "\n")
+            .collect::<String>()
+    };
+    expect![[r#"
+        ~[1malarm  ~[0m  ~[2m100%~[0m  Wake me at ~[2m[~[0m~[1;32msix~[0m~[2m|time]~[0m!
+
+        ~[1mplay   ~[0m  ~[2m100%~[0m  play ~[2m[~[0m~[1;33mblue~[0m~[2m|song]~[0m by ~[2m[~[0m~[1;36manna~[0m~[2m|artist]~[0m
+    "#]].assert_eq(&show("tag m --color always"));
+    assert!(show("tag m --color always --json").starts_with('{'));
+    assert!(show("tag m --color never").starts_with('{'));
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let text = "wake me at six\n".repeat(20_000);
+    let mut child = meno(trained(), "tag m")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || drop(stdin.write_all(text.as_bytes())));
+    let mut first = [0; 1];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert_eq!(shown(&output), "exit 0\n---\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = meno(trained(), "tag m data/test/seq.in").stdout(full).output().unwrap();
+    expect![[r#"
+        exit 2
+        ---
+        error: cannot write standard output: No space left on device (os error 28)
+        hint: free some space, or write to another disk
+    "#]]
+    .assert_eq(&shown(&output));
+}
+
+#[test]
+fn refuses_what_is_not_there() {
+    let missing = run(trained(), "tag m nowhere");
+    assert!(missing.starts_with("exit 2\n---\nerror: cannot read nowhere: "), "{missing}");
+    let dir = run(trained(), "tag m data");
+    assert!(dir.starts_with("exit 2\n---\nerror: cannot read data: "), "{dir}");
+}

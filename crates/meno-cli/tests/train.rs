@@ -1,0 +1,265 @@
+//! `meno train` as it is typed: the model it writes, what it refuses, and Ctrl-C.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use expect_test::{Expect, expect};
+use support::{folder, meno, names, run, shown, tiny_dataset};
+
+/// So many epochs that a training which should not have begun is noticed.
+const FOR_EVER: &str = "--epochs 1000000000";
+const SMALL: &str = "--hidden 16 --embedding 16 --batch 8 --threads 2";
+
+fn check(dir: &Path, args: &str, expected: &Expect) {
+    expected.assert_eq(&run(dir, args));
+}
+
+#[test]
+fn same_seed_same_bytes_for_any_threads() {
+    let dir = tiny_dataset();
+    let model = |args: &str| {
+        let output = run(dir.path(), &format!("train data -o m --epochs 3 {args}"));
+        assert!(output.starts_with("exit 0\n"), "{output}");
+        fs::read(dir.path().join("m")).unwrap()
+    };
+    let one = model("--seed 3 --threads 1");
+    assert!(model("--seed 3 --threads 1") == one);
+    assert!(model("--seed 3 --threads 4") == one);
+    assert!(model("--seed 4 --threads 1") != one);
+    assert_eq!(names(dir.path()), ["data", "m"]);
+}
+
+#[test]
+fn tells_how_it_went() {
+    let dir = tiny_dataset();
+    let output = run(dir.path(), &format!("train data -o m --epochs 2 {SMALL}"));
+    let lines: Vec<&str> = output.lines().map(|line| line.get(..14).unwrap_or(line)).collect();
+    assert_eq!(
+        lines,
+        ["exit 0", "model  m: epoc", "valid  slot F1", "test   slot F1", "time   0 s on ", "---"]
+    );
+
+    fs::remove_dir_all(dir.path().join("data/test")).unwrap();
+    let output = meno(dir.path(), &format!("train data -o m --epochs 2 --json {SMALL}")).output().unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["model"], &json["threads"], &json["test"]), (&"m".into(), &2.into(), &().into()));
+    assert_eq!(json["settings"]["epochs"], 2);
+    assert!(json["valid_slot_f1"].is_f64() && json["seconds"].is_f64(), "{json}");
+}
+
+#[test]
+fn refuses_bad_data_before_training() {
+    let check = |files: &[(&str, &[u8])], expected: Expect| {
+        let dir = folder(files);
+        check(dir.path(), &format!("train data -o m {FOR_EVER}"), &expected);
+        assert!(!dir.path().join("m").exists());
+    };
+    check(
+        &[],
+        expect![[r#"
+            exit 2
+            ---
+            error: cannot read data: No such file or directory (os error 2)
+            hint: check the path; `meno data stats DIR` shows what is in a folder
+        "#]],
+    );
+    check(
+        &[("data/train.conll", b""), ("data/valid.conll", b"a O\n")],
+        expect![[r#"
+            exit 2
+            ---
+            error: data/train.conll:1: there is no utterance in it
+            hint: check the path; the file holds nothing to read
+        "#]],
+    );
+    check(
+        &[("data/train.conll", b"a O\n\ncaf\xe9 O\n"), ("data/valid.conll", b"a O\n")],
+        expect![[r#"
+            exit 2
+            ---
+            error: data/train.conll:3: not UTF-8: byte 0xE9 at byte 4 of the line
+            hint: save the file as UTF-8, for example with `iconv -f latin1 -t utf-8`
+        "#]],
+    );
+    check(
+        &[
+            ("data/train/seq.in", b"a b\nc\n"),
+            ("data/train/seq.out", b"O O\nO O\n"),
+            ("data/valid.conll", b"a O\n"),
+        ],
+        expect![[r#"
+            exit 2
+            ---
+            error: data/train/seq.out:2: 1 words but 2 labels
+            hint: every word needs one label; `meno data check DIR` lists all such lines
+        "#]],
+    );
+    check(
+        &[("data/train.conll", b"a O\nb X-city\n"), ("data/valid.conll", b"a O\n")],
+        expect![[r#"
+            exit 2
+            ---
+            error: data/train.conll:2: unknown tag `X-city`: the scheme is none of IOB1, IOB2 and BILOU
+            hint: labels are O, B-slot, I-slot (IOB) and with L-slot, U-slot or E-slot, S-slot (BILOU)
+        "#]],
+    );
+    check(
+        &[("data/train.conll", b"a O\n")],
+        expect![[r#"
+            exit 2
+            ---
+            error: data has no `valid` split
+            hint: there is train
+        "#]],
+    );
+    // The test split is only used at the end, but a mistake in it must not cost a training.
+    check(
+        &[("data/train.conll", b"a O\n"), ("data/valid.conll", b"a O\n"), ("data/test.conll", b"a Z\n")],
+        expect![[r#"
+            exit 2
+            ---
+            error: data/test.conll:1: unknown tag `Z`: the scheme is none of IOB1, IOB2 and BILOU
+            hint: labels are O, B-slot, I-slot (IOB) and with L-slot, U-slot or E-slot, S-slot (BILOU)
+        "#]],
+    );
+    let long = "a ".repeat(1 << 19);
+    check(
+        &[
+            ("data/train/seq.in", long.as_bytes()),
+            ("data/train/seq.out", long.replace('a', "O").as_bytes()),
+            ("data/valid.conll", b"a O\n"),
+        ],
+        expect![[r#"
+            exit 2
+            ---
+            error: data/train:1: an utterance of 524288 words
+            hint: cut it into utterances of at most 512 words
+        "#]],
+    );
+}
+
+#[test]
+fn refuses_bad_settings_before_training() {
+    let dir = tiny_dataset();
+    check(
+        dir.path(),
+        "train data -o m --hidden 20",
+        &expect![[r#"
+            exit 2
+            ---
+            error: hidden is 20
+            hint: widths are multiples of 16 up to 4096
+        "#]],
+    );
+    for args in ["--threads 0", "--rate fast", "--epochs -1", "--no-such"] {
+        let output = meno(dir.path(), &format!("train data -o m {args}")).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args}: {}", shown(&output));
+    }
+    check(
+        dir.path(),
+        "train data -o m --resume",
+        &expect![[r#"
+            exit 2
+            ---
+            error: there is no checkpoint m.checkpoint
+            hint: Ctrl-C during training leaves one; without --resume training begins anew
+        "#]],
+    );
+    fs::write(dir.path().join("m.checkpoint"), "nonsense").unwrap();
+    check(
+        dir.path(),
+        "train data -o m --resume",
+        &expect![[r#"
+            exit 2
+            ---
+            error: m.checkpoint: not a checkpoint of meno
+            hint: a model is made by `meno train DIR -o MODEL`
+        "#]],
+    );
+}
+
+/// Permissions do not bind root, so the folders here are such as nobody can write to.
+#[cfg(target_os = "linux")]
+#[test]
+fn refuses_an_output_that_cannot_be_written_before_training() {
+    let dir = tiny_dataset();
+    fs::write(dir.path().join("file"), "mine").unwrap();
+    for (output, error) in [
+        ("/proc/m", "error: cannot write /proc/m: "),
+        ("file/m", "error: cannot write file/m: Not a directory"),
+        (
+            "no/m",
+            "error: cannot write no/m: No such file or directory (os error 2)\nhint: make the folder first",
+        ),
+        ("data", "error: cannot write data: is a directory\nhint: name a file, not a folder"),
+    ] {
+        let shown = run(dir.path(), &format!("train data -o {output} {FOR_EVER}"));
+        assert!(shown.starts_with(&format!("exit 2\n---\n{error}")), "{shown}");
+    }
+    assert_eq!(fs::read(dir.path().join("file")).unwrap(), b"mine");
+    assert_eq!(names(dir.path()), ["data", "file"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let dir = tiny_dataset();
+    check(
+        dir.path(),
+        &format!("train data -o /dev/full --epochs 1 {SMALL}"),
+        &expect![[r#"
+            exit 2
+            ---
+            error: cannot write /dev/full: No space left on device (os error 28)
+            hint: free some space, or write to another disk
+        "#]],
+    );
+}
+
+/// Ctrl-C while `args` are run. Until training has begun it ends the program like any other, so it is tried later and
+/// later.
+#[cfg(unix)]
+fn interrupt(dir: &Path, args: &str) -> Output {
+    for attempt in 0..8 {
+        let mut command = meno(dir, args);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(200 << attempt));
+        let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        let output = child.wait_with_output().unwrap();
+        if output.status.code().is_some() && dir.join("m").exists() {
+            return output;
+        }
+    }
+    panic!("no training began");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_keeps_the_best_model_and_resume_goes_on_as_if_nothing_had_happened() {
+    let dir = tiny_dataset();
+    let stopped = shown(&interrupt(dir.path(), &format!("train data -o m --seed 5 {FOR_EVER} {SMALL}")));
+    let epoch = stopped.strip_prefix("exit 130\n---\nstopped in epoch ").expect(&stopped);
+    let epoch: usize = epoch.split(' ').next().unwrap().parse().expect(&stopped);
+    assert!(stopped.contains("\nm: the best model so far, of epoch "), "{stopped}");
+    assert!(stopped.ends_with("hint: to go on, type `meno train data -o m --resume`\n"), "{stopped}");
+    assert_eq!(names(dir.path()), ["data", "m", "m.checkpoint"]);
+    let evaluated = run(dir.path(), "eval m data");
+    assert!(evaluated.starts_with("exit 0\n"), "{evaluated}");
+
+    let other = run(dir.path(), "train data -o m --resume --seed 6");
+    assert!(other.contains("error: the checkpoint is of a training with other settings\n"), "{other}");
+
+    let epochs = epoch + 3;
+    let resumed = run(dir.path(), &format!("train data -o m --resume --epochs {epochs}"));
+    assert!(resumed.starts_with("exit 0\n"), "{resumed}");
+    assert_eq!(names(dir.path()), ["data", "m"], "the checkpoint is of no more use");
+    let whole = run(dir.path(), &format!("train data -o whole --seed 5 --epochs {epochs} {SMALL}"));
+    assert!(whole.starts_with("exit 0\n"), "{whole}");
+    let bytes = |name: &str| fs::read(dir.path().join(name)).unwrap();
+    assert!(bytes("m") == bytes("whole"));
+}
