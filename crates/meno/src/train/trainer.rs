@@ -86,6 +86,18 @@ impl<'a> Trainer<'a> {
         self.position.epoch
     }
 
+    /// The steps that lead to a position; `None` if there is no such position.
+    pub(super) fn steps_to(&self, position: Position) -> Option<usize> {
+        let n_steps = self.n_steps();
+        let before = position.epoch.checked_mul(n_steps)?;
+        if position.step <= n_steps { before.checked_add(position.step) } else { None }
+    }
+
+    /// Steps of an epoch.
+    fn n_steps(&self) -> usize {
+        self.examples.len().div_ceil(self.settings.batch)
+    }
+
     /// The parameters as they are now.
     pub fn parameters(&mut self) -> &Parameters {
         self.optimizer.settle(self.kernels, &mut self.parameters);
@@ -102,7 +114,7 @@ impl<'a> Trainer<'a> {
         let random = Random::new(self.settings.seed).fork(1 + self.position.epoch as u64);
         let mut order: Vec<usize> = (0..self.examples.len()).collect();
         random.clone().shuffle(&mut order);
-        let n_steps = order.len().div_ceil(self.settings.batch);
+        let n_steps = self.n_steps();
         for (step, batch) in order.chunks_mut(self.settings.batch).enumerate().skip(self.position.step) {
             self.position.loss += self.step(batch, &random.fork(1 + step as u64));
             self.position.step = step + 1;
@@ -117,7 +129,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// One step; gives the mean loss of the batch.
-    fn step(&mut self, batch: &mut [usize], random: &Random) -> f64 {
+    pub(super) fn step(&mut self, batch: &mut [usize], random: &Random) -> f64 {
         let (network, kernels, examples) = (self.network, self.kernels, self.examples);
         // Dealt out by falling length, the shards are sorted and have about the same work.
         batch.sort_by_key(|&i| std::cmp::Reverse(examples[i].words.len()));
