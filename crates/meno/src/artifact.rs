@@ -4,7 +4,7 @@
 //! allocated by them.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors, View};
@@ -94,6 +94,9 @@ fn parse(bytes: &[u8]) -> Result<Model, String> {
             "format version {newer}, but this program reads up to version {FORMAT}; update meno"
         ));
     }
+    if version.format == 0 {
+        return Err("damaged description of the model: there is no format version 0".to_owned());
+    }
     if version.architecture != ARCHITECTURE {
         return Err(format!(
             "unknown architecture {:?}; this program has {ARCHITECTURE:?}",
@@ -157,6 +160,19 @@ fn check_shape(document: &Document) -> Result<(), String> {
     }
     if document.id2label.keys().copied().ne(0..labels as u32) {
         return Err("damaged description of the model: label ids are not 0, 1, 2, ...".to_owned());
+    }
+    demand_distinct("word", document.vocabulary.iter())?;
+    demand_distinct("label", document.id2label.values())?;
+    demand_distinct("intent", document.intents.iter())
+}
+
+/// A name that stands for two ids would make one of them unreachable.
+fn demand_distinct<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> Result<(), String> {
+    let mut seen = HashSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(format!("damaged description of the model: {what} {name:?} is listed twice"));
+        }
     }
     Ok(())
 }
