@@ -83,7 +83,7 @@ impl Model {
 
 fn parse(bytes: &[u8]) -> Result<Model, String> {
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|_| not_a_model(bytes))?;
-    let tensors = SafeTensors::deserialize(bytes).map_err(|e| format!("damaged model file: {e}"))?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(|_| not_a_model(bytes))?;
     let json = header.metadata().as_ref().and_then(|metadata| metadata.get(METADATA_KEY));
     let json = json.ok_or("a safetensors file, but not one that meno wrote")?;
     let damaged = |e: serde_json::Error| format!("damaged description of the model: {e}");
@@ -186,7 +186,7 @@ fn not_a_model(bytes: &[u8]) -> String {
         [b'P', b'K', 3, 4, ..] => "a ZIP archive",
         [0x1F, 0x8B, ..] => "a gzip archive",
         [b'{' | b'[', ..] => "a JSON file",
-        bytes if bytes.len() > 8 && bytes[8] == b'{' => "a truncated or damaged model file",
+        bytes if bytes.len() > 8 && bytes[8] == b'{' => return "truncated or damaged model file".to_owned(),
         _ => "some other file",
     };
     format!("not a meno model but {kind}")
