@@ -1,123 +1,192 @@
-//! Speed of training and inference, as JSON lines: the engine's side of `scripts/bench_peers.sh`.
-use meno::corpus::*;
-use meno::encoder::*;
-use meno::features::*;
-use meno::train::*;
+//! How fast the slot-gated tagger trains and answers, as JSON lines: the engine's side of `scripts/bench_peers.sh`.
+//!
+//! ```text
+//! cargo bench -p meno --bench speed -- train DIR [--threads N] [--epochs N]   seconds an epoch
+//! cargo bench -p meno --bench speed -- infer DIR        one utterance, from word ids to label ids
+//! cargo bench -p meno --bench speed -- lengths          the same at 8, 64 and 512 words
+//! cargo bench -p meno --bench speed -- corpus DIR       seconds an epoch on an eighth, a quarter, a half, all of DIR
+//! cargo bench -p meno --bench speed -- peak             multiply-adds this core can do
+//! ```
+
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::Instant;
 
-fn read(dir: &str) -> Vec<Utterance> {
-    let get = |f: &str| std::fs::read_to_string(format!("{dir}/{f}")).unwrap();
-    let (a, b, c) = (get("seq.in"), get("seq.out"), get("label"));
-    a.lines()
-        .zip(b.lines())
-        .zip(c.lines())
-        .map(|((a, b), c)| Utterance {
-            words: a.split_whitespace().map(str::to_owned).collect(),
-            labels: b.split_whitespace().map(str::to_owned).collect(),
-            intent: c.trim().to_owned(),
-            ..Default::default()
-        })
-        .filter(|u| !u.words.is_empty())
-        .collect()
-}
-fn norm(w: &str) -> String {
-    if w.bytes().all(|b| b.is_ascii_digit()) { "0".into() } else { w.to_owned() }
-}
-fn argmax(x: &[f32]) -> usize {
-    let mut b = 0;
-    for i in 1..x.len() {
-        if x[i] > x[b] {
-            b = i
-        }
+use meno::corpus::read_split;
+use meno::encoder::{Kernels, SlotGated, SlotGatedShape, Workspace};
+use meno::features::{Features, first_intent};
+use meno::logits::largest;
+use meno::random::Random;
+use meno::text::Normalizer;
+use meno::train::{Example, TrainSettings, Trainer};
+use serde_json::{Value, json};
+
+fn main() -> meno::Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let option = |name: &str, default: usize| {
+        let at = args.iter().position(|arg| *arg == name);
+        at.and_then(|at| args.get(at + 1)?.parse().ok()).unwrap_or(default)
+    };
+    let lines = match args[..] {
+        ["train", dir, ..] => vec![train(&Data::read(dir)?, option("--threads", 1), option("--epochs", 3))],
+        ["infer", dir, ..] => vec![infer(&Data::read(dir)?)],
+        ["lengths", ..] => lengths(),
+        ["corpus", dir, ..] => corpus(&Data::read(dir)?),
+        ["peak", ..] => vec![peak()],
+        // `cargo bench` without arguments runs every bench.
+        _ => vec![peak()].into_iter().chain(lengths()).collect(),
+    };
+    for line in lines {
+        println!("{line}");
     }
-    b
+    Ok(())
 }
 
-fn main() {
-    let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
-    let dir = &args[1];
-    let get =
-        |k: &str, d: usize| args.iter().position(|a| a == k).map_or(d, |i| args[i + 1].parse().unwrap());
-    let (threads, epochs, seed) = (get("--threads", 1), get("--epochs", 3), get("--seed", 1));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| run(dir, epochs, seed));
+struct Data {
+    name: String,
+    shape: SlotGatedShape,
+    train: Vec<Example>,
+    test: Vec<Example>,
 }
-fn run(dir: &str, epochs: usize, seed: usize) {
-    let train = read(&format!("{dir}/train"));
-    let f = Features::fit(train.iter(), norm);
-    let enc = |u: &Utterance| Example {
-        words: u.words.iter().map(|w| f.word(&norm(w))).collect(),
-        labels: u.labels.iter().map(|l| f.labels.id(l).unwrap_or(0)).collect(),
-        intent: f.intents.id(first_intent(&u.intent)).unwrap_or(0),
-    };
-    let ex: Vec<Example> = train.iter().map(enc).collect();
-    let net = SlotGated::new(SlotGatedShape {
-        words: f.words.len(),
-        labels: f.labels.len(),
-        intents: f.intents.len(),
-        embedding: 64,
-        hidden: 64,
-    });
-    let kernels = Kernels::best();
-    let mut t = Trainer::new(
-        &net,
-        kernels,
-        &ex,
-        TrainSettings {
-            seed: seed as u64,
-            epochs,
-            rate: std::env::var("RATE").map_or(1e-3, |r| r.parse().unwrap()),
-            dropout: std::env::var("DROP").map_or(0.5, |r| r.parse().unwrap()),
-            ..Default::default()
-        },
-    );
-    let mut w = Workspace::default();
-    let mut best = (0.0, 0.0, 0.0, 0);
-    for e in 0..epochs {
-        let t0 = Instant::now();
-        let ControlFlow::Continue(loss) = t.run_epoch(|_, _| ControlFlow::Continue(())) else {
-            unreachable!()
+
+impl Data {
+    fn read(dir: &str) -> meno::Result<Self> {
+        let dir = Path::new(dir);
+        let (train, test) = (read_split(dir, "train")?, read_split(dir, "test")?);
+        let normalizer =
+            Normalizer::fit(train.utterances.iter().map(|u| u.words.as_slice())).with_digits(true);
+        let features =
+            Features::fit(train.utterances.iter(), |word| normalizer.vocabulary_form(word).to_owned());
+        let examples = |corpus: &meno::corpus::Corpus| -> Vec<Example> {
+            let utterances = corpus.utterances.iter().filter(|utterance| !utterance.words.is_empty());
+            let example = |u: &meno::corpus::Utterance| Example {
+                words: u.words.iter().map(|word| features.word(normalizer.vocabulary_form(word))).collect(),
+                labels: u.labels.iter().map(|label| features.labels.id(label).unwrap_or(0)).collect(),
+                intent: features.intents.id(first_intent(&u.intent)).unwrap_or(0),
+            };
+            utterances.map(example).collect()
         };
-        let dt = t0.elapsed().as_secs_f64();
-        let p = t.parameters();
-        let mut r = vec![];
-        for split in ["valid", "test"] {
-            let (mut tp, mut np, mut ng, mut ok, mut n) = (0, 0, 0, 0, 0);
-            for u in read(&format!("{dir}/{split}")) {
-                let x = enc(&u);
-                net.forward(kernels, p, std::iter::once(&x.words[..]), None, &mut w);
-                let pred: Vec<&str> = net.slot_logits(&w).map(|l| f.labels.name(argmax(l) as u32)).collect();
-                let (g, q) = (tags::spans(&u.labels), tags::spans(&pred));
-                tp += g.iter().filter(|s| q.contains(s)).count();
-                np += q.len();
-                ng += g.len();
-                n += 1;
-                let i = argmax(net.intent_logits(&w).next().unwrap());
-                ok += usize::from(u.intent.split('#').any(|g| g == f.intents.name(i as u32)));
+        let shape = SlotGatedShape {
+            words: features.words.len(),
+            labels: features.labels.len(),
+            intents: features.intents.len(),
+            embedding: 64,
+            hidden: 64,
+        };
+        let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Data { name, shape, train: examples(&train), test: examples(&test) })
+    }
+
+    /// Multiplications and additions of the matrix products and attentions of one training pass over `examples`.
+    fn flops(&self, examples: &[Example]) -> f64 {
+        let SlotGatedShape { labels, intents, embedding: e, hidden: h, .. } = self.shape;
+        let d = 2 * h;
+        let word = 8 * h * (e + h) + 3 * d * d + 2 * d * labels;
+        let utterance = 4 * h * d + (d + 4 * h) * (d + intents);
+        let forward: usize = (examples.iter())
+            .map(|example| example.words.len())
+            .map(|n| n * word + utterance + 2 * n * n * d)
+            .sum();
+        // Forward, gradient of the inputs, gradient of the weights; a multiplication and an addition each.
+        (forward * 3 * 2) as f64
+    }
+}
+
+fn train(data: &Data, threads: usize, epochs: usize) -> Value {
+    let seconds = seconds_per_epoch(data, &data.train, threads, epochs);
+    json!({
+        "what": "train", "peer": "meno", "data": data.name, "threads": threads,
+        "seconds_per_epoch": seconds, "gflops": data.flops(&data.train) / seconds / 1e9,
+    })
+}
+
+/// The best of some epochs after a first one that only warms up.
+fn seconds_per_epoch(data: &Data, examples: &[Example], threads: usize, epochs: usize) -> f64 {
+    let network = SlotGated::new(data.shape);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
+    pool.install(|| {
+        let mut trainer = Trainer::new(&network, Kernels::best(), examples, TrainSettings::default());
+        let mut best = f64::INFINITY;
+        for epoch in 0..epochs.max(2) {
+            let start = Instant::now();
+            let _ = trainer.run_epoch(|_, _| ControlFlow::Continue(()));
+            if epoch > 0 {
+                best = best.min(start.elapsed().as_secs_f64());
             }
-            r.push((200.0 * tp as f64 / (np + ng) as f64, 100.0 * ok as f64 / n as f64));
         }
-        if r[0].0 > best.0 {
-            best = (r[0].0, r[1].0, r[1].1, e)
+        best
+    })
+}
+
+fn infer(data: &Data) -> Value {
+    let network = SlotGated::new(data.shape);
+    let parameters = network.initial(&mut Random::new(1));
+    let mut times = latencies(&network, &parameters, &data.test, 5);
+    times.sort_by(f64::total_cmp);
+    json!({
+        "what": "infer", "peer": "meno", "data": data.name,
+        "p50_us": times[times.len() / 2], "p99_us": times[times.len() * 99 / 100],
+    })
+}
+
+/// Microseconds of each utterance of each pass after a first one that only warms up.
+fn latencies(network: &SlotGated, parameters: &[f32], examples: &[Example], passes: usize) -> Vec<f64> {
+    let (kernels, mut workspace) = (Kernels::best(), Workspace::default());
+    let prepared = network.prepare(kernels, parameters, 1000);
+    let mut times = Vec::new();
+    for pass in 0..=passes {
+        for example in examples {
+            let start = Instant::now();
+            network.infer(kernels, parameters, &prepared, &example.words, &mut workspace);
+            let labels: u32 =
+                network.slot_logits(&workspace).filter_map(largest).map(|(label, _)| label).sum();
+            let intent = network.intent_logits(&workspace).next().and_then(largest);
+            std::hint::black_box((labels, intent));
+            if pass > 0 {
+                times.push(start.elapsed().as_secs_f64() * 1e6);
+            }
         }
-        println!(
-            "epoch {e} loss {loss:.4} {dt:.3}s valid {:.2}/{:.2} test {:.2}/{:.2}",
-            r[0].0, r[0].1, r[1].0, r[1].1
-        );
     }
-    println!("best epoch {} valid {:.2} test {:.2} intent {:.2}", best.3, best.0, best.1, best.2);
-    let p = t.parameters();
-    let test: Vec<Example> = read(&format!("{dir}/test")).iter().map(enc).collect();
-    let mut ts = vec![];
+    times
+}
+
+/// The cost of an utterance grows with its length, and attention's share with the square of it.
+fn lengths() -> Vec<Value> {
+    let shape = SlotGatedShape { words: 1000, labels: 120, intents: 20, embedding: 64, hidden: 64 };
+    let network = SlotGated::new(shape);
+    let mut random = Random::new(1);
+    let parameters = network.initial(&mut random);
+    let mut line = |words: usize| {
+        let mut word = || random.below(shape.words) as u32;
+        let example = Example { words: (0..words).map(|_| word()).collect(), ..Example::default() };
+        let mut times = latencies(&network, &parameters, &[example], 60);
+        times.sort_by(f64::total_cmp);
+        let p50 = times[times.len() / 2];
+        json!({"what": "lengths", "words": words, "p50_us": p50, "us_per_word": p50 / words as f64})
+    };
+    [8, 64, 512].map(&mut line).to_vec()
+}
+
+/// The cost of an epoch grows with the corpus.
+fn corpus(data: &Data) -> Vec<Value> {
+    let line = |share: usize| {
+        // Every so-manieth utterance, so that the lengths are those of the whole.
+        let part: Vec<Example> = data.train.iter().step_by(share).cloned().collect();
+        let seconds = seconds_per_epoch(data, &part, 1, 3);
+        let us = seconds * 1e6 / part.len() as f64;
+        json!({"what": "corpus", "data": data.name, "utterances": part.len(), "seconds_per_epoch": seconds, "us_per_utterance": us})
+    };
+    [8, 4, 2, 1].map(line).to_vec()
+}
+
+fn peak() -> Value {
+    let kernels = Kernels::best();
+    let mut best = 0.0f64;
     for _ in 0..5 {
-        for x in &test {
-            let t0 = Instant::now();
-            net.forward(kernels, p, std::iter::once(&x.words[..]), None, &mut w);
-            std::hint::black_box(net.slot_logits(&w).map(argmax).sum::<usize>());
-            ts.push(t0.elapsed().as_nanos());
-        }
+        let start = Instant::now();
+        let done = kernels.multiply_adds(20_000_000);
+        best = best.max(2.0 * done as f64 / start.elapsed().as_secs_f64() / 1e9);
     }
-    ts.sort();
-    println!("p50 {} ns p99 {}", ts[ts.len() / 2], ts[ts.len() * 99 / 100]);
+    json!({"what": "peak", "gflops": best, "instructions": format!("{:?}", kernels.instructions())})
 }

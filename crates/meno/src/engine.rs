@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::corpus::Utterance;
-use crate::encoder::{Instructions, Kernels, Parameters, SlotGated, Workspace};
+use crate::encoder::{Instructions, Kernels, Parameters, Prepared, SlotGated, Workspace};
 use crate::features::Features;
 use crate::logits::{Logits, largest};
 use crate::metrics::{Evaluation, Mode};
@@ -115,6 +115,7 @@ impl Model {
         Worker {
             model: self,
             kernels,
+            prepared: self.network.prepare(kernels, &self.parameters, PREPARED),
             tokens: Tokens::default(),
             words: Vec::new(),
             workspace: Workspace::default(),
@@ -123,10 +124,14 @@ impl Model {
     }
 }
 
+/// Words that a worker prepares: they make up nearly all text, and take 2 MB.
+const PREPARED: usize = 1000;
+
 /// Runs a model, one utterance at a time.
 pub struct Worker<'m> {
     model: &'m Model,
     kernels: Kernels,
+    prepared: Prepared,
     tokens: Tokens,
     words: Vec<u32>,
     workspace: Workspace,
@@ -181,8 +186,8 @@ impl<'m> Worker<'m> {
             self.logits.fill(network.shape().labels, std::iter::empty::<&[f32]>(), &[]);
             return;
         }
-        let words = std::iter::once(&self.words[..]);
-        network.forward(self.kernels, &self.model.parameters, words, None, &mut self.workspace);
+        let parameters = &self.model.parameters;
+        network.infer(self.kernels, parameters, &self.prepared, &self.words, &mut self.workspace);
         let intents = network.intent_logits(&self.workspace).next().unwrap_or(&[]);
         self.logits.fill(network.shape().labels, network.slot_logits(&self.workspace), intents);
     }

@@ -28,7 +28,7 @@ impl Batch {
         self.steps.clear();
         self.steps.push(0);
         self.time_rows.resize(self.words(), 0);
-        let longest = if self.len() == 0 { 0 } else { self.rows(0).len() };
+        let longest = if self.is_empty() { 0 } else { self.rows(0).len() };
         let mut active = self.len();
         for step in 0..longest {
             while self.rows(active - 1).len() <= step {

@@ -23,7 +23,9 @@ pub(crate) struct BiLstm {
 /// Activations that the backward pass needs again.
 #[derive(Default)]
 pub(crate) struct BiLstmState {
-    gates: Buffer,
+    /// Before the forward pass the input's part of the gates, after it their activations, after the backward pass
+    /// their gradients.
+    pub gates: Buffer,
     before: [Buffer; 2],
     cell: [Buffer; 2],
     cell_tanh: [Buffer; 2],
@@ -31,7 +33,6 @@ pub(crate) struct BiLstmState {
     pub hidden: Buffer,
     /// For each utterance the final `[forward c, forward h, backward c, backward h]`.
     pub last: Buffer,
-    d_gates: Buffer,
     d_hidden: Buffer,
     d_cell: Buffer,
 }
@@ -56,9 +57,9 @@ impl BiLstm {
         self.input.bias = Some(layout.vector("lstm.bias", 8 * self.hidden));
     }
 
-    /// The matrix applied to the input.
-    pub fn input(&self) -> Tensor {
-        self.input.weight
+    /// What is applied to the input.
+    pub fn input(&self) -> Linear {
+        self.input
     }
 
     /// The matrices applied to the previous hidden states.
@@ -71,21 +72,20 @@ impl BiLstm {
         row_of(2 * self.hidden)
     }
 
-    fn gates_row(&self) -> usize {
+    /// The distance between the rows of gates.
+    pub fn gates_row(&self) -> usize {
         row_of(8 * self.hidden)
     }
 
-    pub fn forward(
-        &self,
-        kernels: Kernels,
-        parameters: &[f32],
-        batch: &Batch,
-        x: Rows<'_>,
-        state: &mut BiLstmState,
-    ) {
-        let (h, n) = (self.hidden, batch.words());
-        let gates = state.gates.reserve(n * self.gates_row());
+    /// What the input gives to the gates: the part of the forward pass that does not depend on the order of words.
+    pub fn project(&self, kernels: Kernels, parameters: &[f32], x: Rows<'_>, gates: &mut Buffer) {
+        let gates = gates.reserve(x.n * self.gates_row());
         self.input.forward(kernels, parameters, x, RowsMut { data: gates, row: self.gates_row() });
+    }
+
+    /// Runs both directions over the gates, into which [`BiLstm::project`] put the input.
+    pub fn forward(&self, kernels: Kernels, parameters: &[f32], batch: &Batch, state: &mut BiLstmState) {
+        let (h, n) = (self.hidden, batch.words());
         state.hidden.reserve(n * self.hidden_row());
         state.last.reserve(batch.len() * 4 * h);
         for direction in 0..2 {
@@ -159,7 +159,6 @@ impl BiLstm {
         dx: RowsMut<'_>,
     ) {
         let (h, n) = (self.hidden, batch.words());
-        state.d_gates.reserve(n * self.gates_row());
         state.d_hidden.reserve(batch.len() * h);
         state.d_cell.reserve(batch.len() * h);
         for direction in 0..2 {
@@ -168,7 +167,7 @@ impl BiLstm {
                 self.backward_step(kernels, transposed, batch, state, d_hidden, d_last, direction, step);
             }
         }
-        let d_gates = Rows { data: &state.d_gates, n, row: self.gates_row() };
+        let d_gates = Rows { data: &state.gates, n, row: self.gates_row() };
         self.input.backward_input(kernels, transposed, d_gates, dx, false);
     }
 
@@ -178,15 +177,15 @@ impl BiLstm {
         let recurrent = |direction: usize| Product {
             weight: self.recurrent[direction].weight,
             x: Rows { data: &state.before[direction], n, row: h },
-            dy: Rows { data: &state.d_gates[direction * 4 * h..], n, row },
+            dy: Rows { data: &state.gates[direction * 4 * h..], n, row },
         };
-        let input = Product { weight: self.input.weight, x, dy: Rows { data: &state.d_gates, n, row } };
+        let input = Product { weight: self.input.weight, x, dy: Rows { data: &state.gates, n, row } };
         [input, recurrent(0), recurrent(1)]
     }
 
     /// The gradient of the input's matrix and bias reads this.
     pub fn d_gates<'s>(&self, batch: &Batch, state: &'s BiLstmState) -> (Linear, Rows<'s>) {
-        (self.input, Rows { data: &state.d_gates, n: batch.words(), row: self.gates_row() })
+        (self.input, Rows { data: &state.gates, n: batch.words(), row: self.gates_row() })
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -226,15 +225,14 @@ impl BiLstm {
             rows: rows.len(),
             rows_before: earlier.len(),
             hidden: h,
-            gates: &state.gates[gates_at..],
+            gates: &mut state.gates[gates_at..],
             gates_row: self.gates_row(),
             before: &state.cell[direction][earlier.start * h..],
             cell_tanh: &state.cell_tanh[direction][rows.start * h..],
             d_hidden: &state.d_hidden,
             d_cell: &mut state.d_cell,
-            d_gates: &mut state.d_gates[gates_at..],
         });
-        let d_gates = Rows { data: &state.d_gates[gates_at..], n: earlier.len(), row: self.gates_row() };
+        let d_gates = Rows { data: &state.gates[gates_at..], n: earlier.len(), row: self.gates_row() };
         let to = RowsMut { data: &mut state.d_hidden, row: h };
         self.recurrent[direction].backward_input(kernels, transposed, d_gates, to, false);
     }

@@ -1,5 +1,6 @@
 //! Dropout: a factor for each activation, `0` or `1 / keep`.
 
+use super::kernel::{Kernels, LANES};
 use crate::random::Random;
 
 /// The random part of a training pass.
@@ -13,16 +14,15 @@ pub struct Dropout {
 
 impl Dropout {
     /// Draws a factor for each element.
-    pub(crate) fn fill(&mut self, factors: &mut [f32]) {
-        let keep = 1.0 - self.rate;
+    pub(crate) fn fill(&mut self, kernels: Kernels, factors: &mut [f32]) {
         // Eight bits a choice: fine enough for a rate, and random numbers are the cost.
-        let threshold = (keep * 256.0).round() as u16;
-        let factor = 256.0 / f32::from(threshold);
-        for eight in factors.chunks_mut(8) {
-            let bytes = self.random.next_u64().to_le_bytes();
-            for (x, byte) in eight.iter_mut().zip(bytes) {
-                *x = if u16::from(byte) < threshold { factor } else { 0.0 };
+        let threshold = ((1.0 - self.rate) * 256.0).round();
+        let mut bytes = [0; 64 * LANES];
+        for factors in factors.chunks_mut(bytes.len()) {
+            for eight in bytes[..factors.len()].chunks_mut(8) {
+                eight.copy_from_slice(&self.random.next_u64().to_le_bytes()[..eight.len()]);
             }
+            kernels.choose(&bytes[..factors.len()], threshold, 256.0 / threshold, factors);
         }
     }
 }

@@ -17,4 +17,4 @@ pub use batch::Batch;
 pub use dropout::Dropout;
 pub use kernel::{Instructions, Kernels};
 pub use parameters::{Layout, Parameters, Tensor};
-pub use slot_gated::{SlotGated, SlotGatedShape, Workspace};
+pub use slot_gated::{LossWeights, Prepared, SlotGated, SlotGatedShape, Workspace};

@@ -49,11 +49,6 @@ impl Tensor {
         &mut self.of_mut(floats)[row * width..][..width]
     }
 
-    /// Where the tensor begins.
-    pub(crate) fn offset(self) -> usize {
-        self.offset
-    }
-
     /// The same tensor in floats that begin `start` later.
     pub(crate) fn after(self, start: usize) -> Tensor {
         Tensor { offset: self.offset - start, ..self }

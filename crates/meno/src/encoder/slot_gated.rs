@@ -54,6 +54,21 @@ pub struct SlotGated {
     intent: Linear,
 }
 
+/// How much an utterance counts in the loss.
+#[derive(Clone, Copy, Debug)]
+pub struct LossWeights {
+    /// The mean cross entropy of its slot labels.
+    pub slots: f32,
+    /// The cross entropy of its intent.
+    pub intent: f32,
+}
+
+/// Work done once for the most frequent words of a network whose parameters do not change any more.
+#[derive(Clone, Default)]
+pub struct Prepared {
+    gates: Buffer,
+}
+
 /// Everything one thread needs to run the network, kept from one batch to the next.
 #[derive(Default)]
 pub struct Workspace {
@@ -64,10 +79,9 @@ pub struct Workspace {
     lstm: BiLstmState,
     out: Buffer,
     out_factors: Buffer,
+    /// Keys and queries of the attentions, as exponentials.
     projected: Buffer,
-    exponentials: Buffer,
     intent_query: Buffer,
-    intent_query_exponentials: Buffer,
     weights_at: Vec<usize>,
     weights: Buffer,
     context: Buffer,
@@ -150,7 +164,7 @@ impl SlotGated {
     pub(crate) fn matrices(&self) -> [Tensor; 8] {
         let [forward, backward] = self.lstm.recurrent();
         [
-            self.lstm.input(),
+            self.lstm.input().weight,
             forward,
             backward,
             self.project.weight,
@@ -210,13 +224,56 @@ impl SlotGated {
     ) {
         w.batch.pack(utterances.clone().map(<[u32]>::len));
         w.words.resize(w.batch.words(), 0);
-        let mut time_rows = w.batch.time_rows().iter();
-        for (&word, &row) in utterances.flatten().zip(&mut time_rows) {
+        for (&word, &row) in utterances.flatten().zip(w.batch.time_rows()) {
             w.words[row] = word;
         }
         self.embed(kernels, parameters, dropout.as_deref_mut(), w);
         let x = Rows { data: &w.x, n: w.batch.words(), row: row_of(self.shape.embedding) };
-        self.lstm.forward(kernels, parameters, &w.batch, x, &mut w.lstm);
+        self.lstm.project(kernels, parameters, x, &mut w.lstm.gates);
+        self.understand(kernels, parameters, dropout, w);
+    }
+
+    /// Logits for one utterance that is not empty: the same as [`SlotGated::forward`] gives without dropout, sooner.
+    pub fn infer(
+        &self,
+        kernels: Kernels,
+        parameters: &[f32],
+        prepared: &Prepared,
+        words: &[u32],
+        w: &mut Workspace,
+    ) {
+        w.batch.pack(std::iter::once(words.len()));
+        let row = self.lstm.gates_row();
+        let gates = w.lstm.gates.reserve(words.len() * row);
+        for (to, &word) in gates.chunks_exact_mut(row).zip(words) {
+            match prepared.gates.get(word as usize * row..(word as usize + 1) * row) {
+                Some(from) => to.copy_from_slice(from),
+                None => {
+                    let x = Rows { data: self.embedding.row(parameters, word as usize), n: 1, row: 0 };
+                    self.lstm.input().forward(kernels, parameters, x, RowsMut { data: to, row });
+                }
+            }
+        }
+        self.understand(kernels, parameters, None, w);
+    }
+
+    /// What the first `words` words, the most frequent ones, always give to the gates of the LSTM.
+    pub fn prepare(&self, kernels: Kernels, parameters: &[f32], words: usize) -> Prepared {
+        let n = words.min(self.shape.words);
+        let x = Rows { data: self.embedding.of(parameters), n, row: self.embedding.width() };
+        let mut gates = Buffer::default();
+        self.lstm.project(kernels, parameters, x, &mut gates);
+        Prepared { gates }
+    }
+
+    fn understand(
+        &self,
+        kernels: Kernels,
+        parameters: &[f32],
+        dropout: Option<&mut Dropout>,
+        w: &mut Workspace,
+    ) {
+        self.lstm.forward(kernels, parameters, &w.batch, &mut w.lstm);
         self.output(kernels, dropout, w);
         self.attend(kernels, parameters, w);
         self.predict(kernels, parameters, w);
@@ -231,7 +288,7 @@ impl SlotGated {
         let x = w.x.reserve(w.batch.words() * row);
         let factors = dropout.map(|dropout| {
             let factors = w.x_factors.reserve(w.batch.words() * width);
-            dropout.fill(factors);
+            dropout.fill(kernels, factors);
             &*factors
         });
         for (i, &word) in w.words.iter().enumerate() {
@@ -250,7 +307,7 @@ impl SlotGated {
         let out = w.out.reserve(w.batch.words() * row);
         let factors = dropout.map(|dropout| {
             let factors = w.out_factors.reserve(w.batch.words() * width);
-            dropout.fill(factors);
+            dropout.fill(kernels, factors);
             &*factors
         });
         for (i, &time_row) in w.batch.time_rows().iter().enumerate() {
@@ -279,14 +336,12 @@ impl SlotGated {
             RowsMut { data: projected, row: projected_row },
             true,
         );
-        let exponentials = w.exponentials.reserve(n * projected_row);
-        kernels.exponentials(projected, exponentials);
+        kernels.exponentials(projected);
 
         let query = w.intent_query.reserve(w.batch.len() * width);
         let last_rows = Rows { data: &w.lstm.last, n: w.batch.len(), row: last };
         self.intent_query.forward(kernels, parameters, last_rows, RowsMut { data: query, row: width });
-        let query_exponentials = w.intent_query_exponentials.reserve(w.batch.len() * width);
-        kernels.exponentials(query, query_exponentials);
+        kernels.exponentials(query);
 
         let weights = (0..w.batch.len()).map(|u| w.batch.rows(u).len()).map(|n| n * padded(n)).sum();
         w.weights.reserve(weights);
@@ -313,12 +368,8 @@ impl SlotGated {
         let (width, row) = (self.width(), row_of(self.width()));
         let rows = w.batch.rows(utterance);
         let words = rows.len();
-        let (slots, intents) = self.attentions(
-            parameters,
-            rows.clone(),
-            &w.exponentials,
-            &w.intent_query_exponentials[utterance * width..],
-        );
+        let (slots, intents) =
+            self.attentions(parameters, rows.clone(), &w.projected, &w.intent_query[utterance * width..]);
         let weights = &mut w.weights[weights_at..][..words * padded(words)];
         kernels.attention(&slots, weights);
         let intent_weights = &mut w.intent_weights[utterance * padded(w.batch.n_steps())..][..padded(words)];
@@ -425,12 +476,12 @@ impl SlotGated {
 
     /// The loss of the last forward pass, and in place of the logits its gradient.
     ///
-    /// The cross entropy of the slots is averaged over the words of an utterance; each utterance counts `weight`.
+    /// The cross entropy of the slots is averaged over the words of an utterance.
     pub fn loss<'a>(
         &self,
         kernels: Kernels,
         answers: impl Iterator<Item = (&'a [u32], u32)>,
-        weight: f32,
+        weights: LossWeights,
         w: &mut Workspace,
     ) -> f64 {
         let (labels, intents) = (self.slot.weight.width(), self.intent.weight.width());
@@ -442,13 +493,13 @@ impl SlotGated {
         for (utterance, (gold_labels, gold_intent)) in answers.enumerate() {
             let rows = w.batch.rows(utterance);
             assert_eq!(gold_labels.len(), rows.len(), "one label for each word");
-            let each = weight / rows.len() as f32;
+            let each = weights.slots / rows.len() as f32;
             for (i, &label) in rows.zip(gold_labels) {
                 loss +=
                     f64::from(each) * cross_entropy(&mut slot_logits[i * labels..][..labels], label, each);
             }
             let row = &mut intent_logits[utterance * intents..][..intents];
-            loss += f64::from(weight) * cross_entropy(row, gold_intent, weight);
+            loss += f64::from(weights.intent) * cross_entropy(row, gold_intent, weights.intent);
         }
         loss
     }
@@ -658,12 +709,8 @@ impl SlotGated {
             });
         }
 
-        let (slots, intents) = self.attentions(
-            parameters,
-            rows.clone(),
-            &w.exponentials,
-            &w.intent_query_exponentials[utterance * width..],
-        );
+        let (slots, intents) =
+            self.attentions(parameters, rows.clone(), &w.projected, &w.intent_query[utterance * width..]);
         let out = &w.out[rows.start * row..];
         let d_projected = &mut w.d_projected[rows.start * projected_row..rows.end * projected_row];
         let d_query = w.d_query.clear(words * width);

@@ -17,7 +17,7 @@ use super::kernel::{Adam, Attention, AttentionGradient, BETA1, BETA2, Buffer, Do
 use super::kernel::{Gemm, Kernels, LANES, Right, Strided, padded};
 use super::linear::{Linear, Product, Rows, RowsMut};
 use super::parameters::{Layout, Parameters, values};
-use super::slot_gated::{SlotGated, SlotGatedShape, Workspace, cross_entropy};
+use super::slot_gated::{LossWeights, SlotGated, SlotGatedShape, Workspace, cross_entropy};
 use super::{Dropout, Tensor};
 use crate::random::Random;
 
@@ -197,7 +197,8 @@ impl Utterances {
         let mut dropout = dropout.then(|| Dropout { rate: 0.3, random: Random::new(3) });
         network.forward(kernels, parameters, self.words(), dropout.as_mut(), w);
         let answers = self.labels.iter().zip(&self.intents).map(|(labels, &intent)| (&labels[..], intent));
-        network.loss(kernels, answers, 1.0 / self.words.len() as f32, w)
+        let weight = 1.0 / self.words.len() as f32;
+        network.loss(kernels, answers, LossWeights { slots: weight, intent: weight }, w)
     }
 
     /// The gradient of all parameters, laid out as they are.
@@ -330,8 +331,14 @@ fn utterance_alone_and_in_a_batch_give_the_same_bits() {
         let mut slots = network.slot_logits(&together);
         let mut intents = network.intent_logits(&together);
         for words in utterances.words() {
-            network.forward(kernels, &parameters, std::iter::once(words), None, &mut alone);
             let n = words.len();
+            network.forward(kernels, &parameters, std::iter::once(words), None, &mut alone);
+            let logits = bits(&mut network.slot_logits(&alone));
+            // Words whose gates are prepared, some of them or none, change nothing either.
+            for prepared in [0, 20, 40].map(|words| network.prepare(kernels, &parameters, words)) {
+                network.infer(kernels, &parameters, &prepared, words, &mut alone);
+                assert_eq!(logits, bits(&mut network.slot_logits(&alone)), "{kernels:?}, {n} words inferred");
+            }
             assert_eq!(
                 bits(&mut slots.by_ref().take(n)),
                 bits(&mut network.slot_logits(&alone)),
@@ -585,7 +592,8 @@ fn lstm(
     }
     let mut state = BiLstmState::default();
     let x = Rows { data: &packed, n, row: embedding };
-    layer.forward(kernels, &parameters, &batch, x, &mut state);
+    layer.project(kernels, &parameters, x, &mut state.gates);
+    layer.forward(kernels, &parameters, &batch, &mut state);
     let states: Vec<f32> = (time_rows.iter())
         .flat_map(|row| state.hidden[row * hidden_row + direction * hidden..][..hidden].to_vec())
         .collect();
@@ -671,13 +679,10 @@ fn attend(kernels: Kernels, inputs: &[Vec<f32>], upstream: &[Vec<f32>]) -> Passe
     let queries = asking.len() / asking_width;
     let keys_of = OneLinear::new(kernels, width, key, None);
     let queries_of = OneLinear::new(kernels, asking_width, query, Some(query_bias));
-    let exponentials = |x: &[f32]| {
-        let mut out = vec![0.0; x.len()];
-        kernels.exponentials(x, &mut out);
-        out
-    };
-    let keys = exponentials(&keys_of.forward(kernels, states));
-    let query = exponentials(&queries_of.forward(kernels, asking));
+    let mut keys = keys_of.forward(kernels, states);
+    kernels.exponentials(&mut keys);
+    let mut query = queries_of.forward(kernels, asking);
+    kernels.exponentials(&mut query);
     let weights_row = padded(words);
     let attention = Attention {
         queries,

@@ -25,7 +25,7 @@ use crate::{Error, Result};
 pub use checkpoint::Checkpoint;
 pub use trainer::{Example, Trainer};
 
-/// How to train; the defaults are those of Goo et al. (2018).
+/// How to train; the defaults are those of Goo et al. (2018), read as `docs/math.md` says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TrainSettings {
@@ -35,6 +35,8 @@ pub struct TrainSettings {
     pub batch: usize,
     /// Learning rate of Adam.
     pub rate: f32,
+    /// How much the slots count in the loss; the intent counts 1.
+    pub slot_weight: f32,
     /// Share of activations dropped before and after the LSTM.
     pub dropout: f32,
     /// The gradient's global norm is clipped to this.
@@ -52,7 +54,8 @@ impl Default for TrainSettings {
         TrainSettings {
             epochs: 20,
             batch: 16,
-            rate: 1e-3,
+            rate: 2e-3,
+            slot_weight: 16.0,
             dropout: 0.5,
             clip: 5.0,
             embedding: 64,
@@ -80,7 +83,7 @@ impl TrainSettings {
         if !(0.0..=0.9).contains(&self.dropout) {
             return refuse(format!("dropout is {}", self.dropout), "it is a share from 0 to 0.9");
         }
-        for (name, value) in [("rate", self.rate), ("clip", self.clip)] {
+        for (name, value) in [("rate", self.rate), ("slot_weight", self.slot_weight), ("clip", self.clip)] {
             if !value.is_finite() || value <= 0.0 {
                 return refuse(format!("{name} is {value}"), "it must be a positive number");
             }

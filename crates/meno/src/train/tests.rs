@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::*;
 use crate::corpus::Utterance;
-use crate::encoder::Workspace;
 use crate::encoder::kernel::tests::variants;
 use crate::encoder::tests::GoldenNetwork;
+use crate::encoder::{LossWeights, Workspace};
 use crate::random::Random;
 
 /// Five steps on three batches, some of whose words are in one batch only: their embeddings move by momentum while
@@ -28,14 +28,21 @@ fn five_steps_agree_with_pytorch() {
             })
         })
         .collect();
-    let settings =
-        TrainSettings { dropout: 0.0, rate: 1e-3, clip: 5.0, batch: 3, ..TrainSettings::default() };
+    let settings = TrainSettings {
+        dropout: 0.0,
+        rate: 1e-3,
+        slot_weight: 1.0,
+        clip: 5.0,
+        batch: 3,
+        ..TrainSettings::default()
+    };
     for kernels in variants() {
         let mut trainer = Trainer::new(&network, kernels, &examples, settings.clone());
         trainer.parameters = golden.parameters(&network);
         for step in &golden.training.steps {
             let mut batch: Vec<usize> = (step.batch * 3..step.batch * 3 + 3).collect();
-            let before = trainer.step(&mut batch, &Random::new(1));
+            batch.sort_by_key(|&i| std::cmp::Reverse(examples[i].words.len()));
+            let before = trainer.step(&batch, &Random::new(1));
             let after = loss(&network, kernels, &trainer.parameters, &batch, &examples);
             assert!(
                 (before - step.loss_before).abs() < 2e-6,
@@ -62,7 +69,8 @@ fn loss(network: &SlotGated, kernels: Kernels, parameters: &[f32], batch: &[usiz
     let mut w = Workspace::default();
     network.forward(kernels, parameters, batch.iter().map(|&i| &all[i].words[..]), None, &mut w);
     let answers = batch.iter().map(|&i| (&all[i].labels[..], all[i].intent));
-    network.loss(kernels, answers, 1.0 / batch.len() as f32, &mut w)
+    let weight = 1.0 / batch.len() as f32;
+    network.loss(kernels, answers, LossWeights { slots: weight, intent: weight }, &mut w)
 }
 
 /// A clipped gradient is the same gradient, shorter: with a clip of a quarter of the norm, the first moment, a tenth
@@ -83,10 +91,11 @@ fn clipping_shortens_the_gradient() {
         let moments: Vec<Vec<f32>> = [1e3, norm / 4.0]
             .into_iter()
             .map(|clip| {
-                let settings = TrainSettings { dropout: 0.0, clip, ..TrainSettings::default() };
+                let settings =
+                    TrainSettings { dropout: 0.0, slot_weight: 1.0, clip, ..TrainSettings::default() };
                 let mut trainer = Trainer::new(&network, kernels, &examples, settings);
                 trainer.parameters = golden.parameters(&network);
-                trainer.step(&mut [0, 1, 2], &Random::new(1));
+                trainer.step(&[0, 1, 2], &Random::new(1));
                 trainer.optimizer.first.to_vec()
             })
             .collect();
@@ -139,6 +148,7 @@ const SETTINGS: TrainSettings = TrainSettings {
     epochs: 3,
     batch: 4,
     rate: 5e-3,
+    slot_weight: 4.0,
     dropout: 0.2,
     clip: 5.0,
     embedding: 16,

@@ -11,11 +11,14 @@ use rayon::prelude::*;
 use super::TrainSettings;
 use super::optimizer::Optimizer;
 use crate::encoder::kernel::Buffer;
-use crate::encoder::{Dropout, Kernels, Parameters, SlotGated, Workspace};
+use crate::encoder::{Dropout, Kernels, LossWeights, Parameters, SlotGated, Workspace};
 use crate::random::Random;
 
 /// Utterances of a shard.
 const SHARD: usize = 8;
+
+/// Batches whose utterances are sorted by length together.
+const WINDOW: usize = 16;
 
 /// One utterance as ids; it has at least one word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -112,11 +115,11 @@ impl<'a> Trainer<'a> {
         mut after_step: impl FnMut(f64, f64) -> ControlFlow<()>,
     ) -> ControlFlow<(), f64> {
         let random = Random::new(self.settings.seed).fork(1 + self.position.epoch as u64);
-        let mut order: Vec<usize> = (0..self.examples.len()).collect();
-        random.clone().shuffle(&mut order);
+        let order = self.order(random.fork(0));
+        let batches = batches(&order, self.settings.batch, random.fork(1));
         let n_steps = self.n_steps();
-        for (step, batch) in order.chunks_mut(self.settings.batch).enumerate().skip(self.position.step) {
-            self.position.loss += self.step(batch, &random.fork(1 + step as u64));
+        for (step, batch) in batches.iter().enumerate().skip(self.position.step) {
+            self.position.loss += self.step(batch, &random.fork(2 + step as u64));
             self.position.step = step + 1;
             let done = self.position.step as f64;
             if after_step(done / n_steps as f64, self.position.loss / done).is_break() {
@@ -128,11 +131,21 @@ impl<'a> Trainer<'a> {
         ControlFlow::Continue(loss)
     }
 
-    /// One step; gives the mean loss of the batch.
-    pub(super) fn step(&mut self, batch: &mut [usize], random: &Random) -> f64 {
+    /// All examples in random order, but sorted by falling length within each [`WINDOW`] of batches, so that the
+    /// utterances of a batch end at about the same time step.
+    fn order(&self, mut random: Random) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.examples.len()).collect();
+        random.shuffle(&mut order);
+        for window in order.chunks_mut(WINDOW * self.settings.batch) {
+            window.sort_by_key(|&i| std::cmp::Reverse(self.examples[i].words.len()));
+        }
+        order
+    }
+
+    /// One step on utterances of falling length; gives the mean loss of the batch.
+    pub(super) fn step(&mut self, batch: &[usize], random: &Random) -> f64 {
         let (network, kernels, examples) = (self.network, self.kernels, self.examples);
         // Dealt out by falling length, the shards are sorted and have about the same work.
-        batch.sort_by_key(|&i| std::cmp::Reverse(examples[i].words.len()));
         let n_shards = batch.len().div_ceil(SHARD);
         for (i, shard) in self.shards[..n_shards].iter_mut().enumerate() {
             shard.utterances.clear();
@@ -142,7 +155,9 @@ impl<'a> Trainer<'a> {
         self.optimizer.touch(kernels, words, &mut self.parameters);
         network.transpose(kernels, &self.parameters, &mut self.transposed);
         let (parameters, transposed) = (&self.parameters, &self.transposed);
-        let (rate, weight) = (self.settings.dropout, 1.0 / batch.len() as f32);
+        let rate = self.settings.dropout;
+        let intent = 1.0 / batch.len() as f32;
+        let weights = LossWeights { slots: intent * self.settings.slot_weight, intent };
         let shards = &mut self.shards[..n_shards];
         shards.par_iter_mut().enumerate().for_each(|(i, shard)| {
             let examples = shard.utterances.iter().map(|&i| &examples[i]);
@@ -151,7 +166,7 @@ impl<'a> Trainer<'a> {
             let words = examples.clone().map(|example| &example.words[..]);
             network.forward(kernels, parameters, words, dropout.as_mut(), w);
             let answers = examples.map(|example| (&example.labels[..], example.intent));
-            shard.loss = network.loss(kernels, answers, weight, w);
+            shard.loss = network.loss(kernels, answers, weights, w);
             network.backward(kernels, parameters, transposed, w, dropout.is_some());
         });
         let loss = shards.iter().map(|shard| shard.loss).sum();
@@ -159,4 +174,11 @@ impl<'a> Trainer<'a> {
         self.optimizer.step(kernels, self.settings.rate, network, &workspaces, &mut self.parameters);
         loss
     }
+}
+
+/// Cuts the order into batches and shuffles them.
+fn batches(order: &[usize], batch: usize, mut random: Random) -> Vec<&[usize]> {
+    let mut batches: Vec<&[usize]> = order.chunks(batch).collect();
+    random.shuffle(&mut batches);
+    batches
 }

@@ -105,8 +105,8 @@ unsafe fn moved<S: Simd>(p: S::V, m: S::V, v: S::V, size: StepSize) -> S::V {
     // SAFETY: only arithmetic.
     unsafe {
         let root = S::sqrt(S::mul(v, S::splat(size.second)));
-        let direction = S::div(S::mul(m, S::splat(size.rate)), S::add(root, S::splat(EPSILON)));
-        S::sub(p, direction)
+        let inverse = reciprocal::<S>(S::add(root, S::splat(EPSILON)));
+        S::neg_mul_add(S::mul(m, S::splat(size.rate)), inverse, p)
     }
 }
 

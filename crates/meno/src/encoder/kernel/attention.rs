@@ -10,18 +10,19 @@ use super::simd::{LANES, Simd, exp, reciprocal};
 /// Beyond this, `e^2x` of a key times that of a query could overflow; there `tanh` is flat anyway.
 const LIMIT: f32 = 21.0;
 
-/// Keys and queries as exponentials `e^2x`.
+/// Turns keys and queries into exponentials `e^2x`.
 ///
 /// # Safety
-/// `x` and `out` have the same length, a multiple of 16, and the processor has what `S` needs.
+/// The length is a multiple of 16, and the processor has what `S` needs.
 #[inline(always)]
-pub(super) unsafe fn exponentials<S: Simd>(x: &[f32], out: &mut [f32]) {
+pub(super) unsafe fn exponentials<S: Simd>(x: &mut [f32]) {
     let mut k = 0;
     while k < x.len() {
-        // SAFETY: k + 16 <= the length of both.
+        // SAFETY: k + 16 <= the length.
         unsafe {
-            let x = S::min(S::max(S::load(x.as_ptr().add(k)), S::splat(-LIMIT)), S::splat(LIMIT));
-            S::store(out.as_mut_ptr().add(k), exp::<S>(S::add(x, x)));
+            let at = x.as_mut_ptr().add(k);
+            let x = S::min(S::max(S::load(at), S::splat(-LIMIT)), S::splat(LIMIT));
+            S::store(at, exp::<S>(S::add(x, x)));
         }
         k += LANES;
     }

@@ -82,9 +82,9 @@ pub(crate) struct CellGradient<'a> {
     pub rows_before: usize,
     /// As in [`Cell`].
     pub hidden: usize,
-    /// The activations that [`Cell`] left.
-    pub gates: &'a [f32],
-    /// From one row of gates (and of their gradients) to the next.
+    /// In: the activations that [`Cell`] left; out: the gradient of the gate inputs.
+    pub gates: &'a mut [f32],
+    /// From one row of gates to the next.
     pub gates_row: usize,
     /// Cell states of the previous step.
     pub before: &'a [f32],
@@ -94,8 +94,6 @@ pub(crate) struct CellGradient<'a> {
     pub d_hidden: &'a [f32],
     /// In: gradient of the cell states from the step after; out: for the step before.
     pub d_cell: &'a mut [f32],
-    /// Out: gradient of the gate inputs.
-    pub d_gates: &'a mut [f32],
 }
 
 impl CellGradient<'_> {
@@ -106,7 +104,7 @@ impl CellGradient<'_> {
             && self.rows_before <= self.rows
             && self.rows_before * self.hidden <= self.before.len()
             && states <= self.cell_tanh.len().min(self.d_hidden.len()).min(self.d_cell.len())
-            && gates <= self.gates.len().min(self.d_gates.len())
+            && gates <= self.gates.len()
     }
 }
 
@@ -122,8 +120,7 @@ pub(super) unsafe fn backward<S: Simd>(step: &mut CellGradient<'_>) {
         // SAFETY: `fits` bounds the rows.
         unsafe {
             let one = S::splat(1.0);
-            let gates = step.gates.as_ptr().add(r * step.gates_row);
-            let d_gates = step.d_gates.as_mut_ptr().add(r * step.gates_row);
+            let gates = step.gates.as_mut_ptr().add(r * step.gates_row);
             let mut k = 0;
             while k < h {
                 let i = S::load(gates.add(k));
@@ -143,10 +140,10 @@ pub(super) unsafe fn backward<S: Simd>(step: &mut CellGradient<'_>) {
                 let d_f = S::mul(S::mul(d_cell, before), S::neg_mul_add(f, f, f));
                 let d_g = S::mul(S::mul(d_cell, i), S::neg_mul_add(g, g, one));
                 let d_o = S::mul(S::mul(d_h, t), S::neg_mul_add(o, o, o));
-                S::store(d_gates.add(k), S::flush(d_i, TINY));
-                S::store(d_gates.add(h + k), S::flush(d_f, TINY));
-                S::store(d_gates.add(2 * h + k), S::flush(d_g, TINY));
-                S::store(d_gates.add(3 * h + k), S::flush(d_o, TINY));
+                S::store(gates.add(k), S::flush(d_i, TINY));
+                S::store(gates.add(h + k), S::flush(d_f, TINY));
+                S::store(gates.add(2 * h + k), S::flush(d_g, TINY));
+                S::store(gates.add(3 * h + k), S::flush(d_o, TINY));
                 S::store(d_cell_at, S::flush(S::mul(d_cell, f), TINY));
                 k += LANES;
             }

@@ -111,7 +111,7 @@ pub(super) unsafe fn gemm<S: Simd>(gemm: &mut Gemm<'_>) {
             Right::Panels(b) => multiply::<S>(gemm.m, panels, Raw { b: b.as_ptr(), ..raw }),
             Right::Rows(b, b_row) => {
                 let mut packed = std::mem::MaybeUninit::<Packed>::uninit();
-                let packed = packed.as_mut_ptr().cast::<f32>();
+                let packed = (&raw mut (*packed.as_mut_ptr()).0).cast::<f32>();
                 let mut k_start = 0;
                 while k_start < gemm.k || k_start == 0 {
                     let k = (gemm.k - k_start).min(K_BLOCK);

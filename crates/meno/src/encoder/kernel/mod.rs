@@ -2,6 +2,10 @@
 //!
 //! This is the only module with `unsafe` code. [`Kernels`] is safe: each method checks that every access lies
 //! inside the slices and then calls the variant that was chosen once, by what the processor can do.
+//!
+//! Everything below a variant is inlined into it, because only there is the compiler allowed to use the processor's
+//! vectors. Closures, and iterators that take them, would not be: hence the loops over indices.
+#![allow(clippy::needless_range_loop)]
 
 mod adam;
 mod attention;
@@ -62,15 +66,17 @@ kernels! {
     gemm::transpose_panels(rows: usize, columns: usize, from: &[f32], to: &mut [f32]) as transpose_panels;
     cell::forward(step: &mut Cell<'_>) as cell;
     cell::backward(step: &mut CellGradient<'_>) as cell_backward;
-    attention::exponentials(x: &[f32], out: &mut [f32]) as exponentials;
+    attention::exponentials(x: &mut [f32]) as exponentials;
     attention::forward(attention: &Attention<'_>, weights: &mut [f32]) as attention;
     attention::backward(attention: &Attention<'_>, gradient: &mut AttentionGradient<'_>) as attention_backward;
     softmax::rows(row: usize, x: &mut [f32]) as softmax;
     vector::add(x: &[f32], y: &mut [f32]) as add;
     vector::multiply(x: &[f32], factor: &[f32], y: &mut [f32]) as multiply;
     vector::scale(factor: &[f32], y: &mut [f32]) as scale;
+    vector::choose(bytes: &[u8], threshold: f32, factor: f32, out: &mut [f32]) as choose;
     vector::dots(dots: &Dots<'_>, out: &mut [f32], out_row: usize) as dots;
     vector::sum_rows(x: &[f32], row: usize, out: &mut [f32]) as sum_rows;
+    vector::multiply_adds(rounds: usize) -> usize as multiply_adds;
     vector::gate(context: &[f32], query: &[f32], vector: &[f32], t: &mut [f32]) -> f32 as gate;
     vector::gate_backward(gradient: &mut GateGradient<'_>) as gate_backward;
     adam::step(state: &mut Adam<'_>, gradient: &[f32], scale: f32, size: StepSize) as adam;
@@ -137,6 +143,12 @@ impl Kernels {
         self.instructions
     }
 
+    /// Does nothing but multiply-adds and gives their number: the measure of what is possible.
+    pub fn multiply_adds(self, rounds: usize) -> usize {
+        // SAFETY: `with` checked the processor.
+        unsafe { (self.table.multiply_adds)(rounds) }
+    }
+
     /// `C = A B` or `C += A B`.
     pub(crate) fn gemm(self, mut gemm: Gemm<'_>) {
         assert!(gemm.fits(), "matrix product out of bounds");
@@ -166,11 +178,11 @@ impl Kernels {
         unsafe { (self.table.cell_backward)(&mut step) }
     }
 
-    /// `e^2x`, for keys and queries.
-    pub(crate) fn exponentials(self, x: &[f32], out: &mut [f32]) {
-        assert!(x.len() == out.len() && x.len().is_multiple_of(LANES));
+    /// `x = e^2x`, for keys and queries.
+    pub(crate) fn exponentials(self, x: &mut [f32]) {
+        assert!(x.len().is_multiple_of(LANES));
         // SAFETY: checked above.
-        unsafe { (self.table.exponentials)(x, out) }
+        unsafe { (self.table.exponentials)(x) }
     }
 
     /// The weights of an additive attention.
@@ -213,6 +225,13 @@ impl Kernels {
         assert!(y.len() == factor.len() && y.len().is_multiple_of(LANES));
         // SAFETY: checked above.
         unsafe { (self.table.scale)(factor, y) }
+    }
+
+    /// `out = factor` where the byte is below the threshold, a whole number, else 0.
+    pub(crate) fn choose(self, bytes: &[u8], threshold: f32, factor: f32, out: &mut [f32]) {
+        assert!(bytes.len() == out.len() && out.len().is_multiple_of(LANES));
+        // SAFETY: checked above.
+        unsafe { (self.table.choose)(bytes, threshold, factor, out) }
     }
 
     /// The dot products of the rows of two matrices.

@@ -22,10 +22,11 @@ pub(super) trait Simd: Copy {
     unsafe fn splat(x: f32) -> Self::V;
     unsafe fn load(from: *const f32) -> Self::V;
     unsafe fn store(to: *mut f32, v: Self::V);
+    /// Sixteen bytes as floats.
+    unsafe fn load_bytes(from: *const u8) -> Self::V;
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
-    unsafe fn div(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn sqrt(a: Self::V) -> Self::V;
     unsafe fn min(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn max(a: Self::V, b: Self::V) -> Self::V;
@@ -97,7 +98,7 @@ pub(super) unsafe fn tanh<S: Simd>(a: S::V) -> S::V {
             p = S::mul_add(p, z, S::splat(c));
         }
         let mut q = S::splat(1.198_258_4e-6);
-        for c in [1.185_347_06e-4, 2.268_434_6e-3, 4.893_525_3e-3] {
+        for c in [1.185_347_1e-4, 2.268_434_6e-3, 4.893_525_3e-3] {
             q = S::mul_add(q, z, S::splat(c));
         }
         S::mul(S::mul(x, p), reciprocal::<S>(q))
@@ -152,10 +153,19 @@ impl Simd for Portable {
         // SAFETY: 16 floats are writable; an array of floats has the alignment of a float.
         unsafe { to.cast::<Self::V>().write(v) }
     }
+    #[inline(always)]
+    unsafe fn load_bytes(from: *const u8) -> Self::V {
+        // SAFETY: 16 bytes are readable.
+        let bytes = unsafe { from.cast::<[u8; LANES]>().read() };
+        let mut out = [0.0; LANES];
+        for (x, byte) in out.iter_mut().zip(bytes) {
+            *x = f32::from(byte);
+        }
+        out
+    }
     lanewise!(add, a, b; a + b);
     lanewise!(sub, a, b; a - b);
     lanewise!(mul, a, b; a * b);
-    lanewise!(div, a, b; a / b);
     lanewise!(sqrt, a; a.sqrt());
     lanewise!(min, a, b; if a < b { a } else { b });
     lanewise!(max, a, b; if a > b { a } else { b });
@@ -243,10 +253,19 @@ mod x86 {
                 _mm256_storeu_ps(to.add(8), v[1]);
             }
         }
+        #[inline(always)]
+        unsafe fn load_bytes(from: *const u8) -> Self::V {
+            // SAFETY: 16 bytes are readable.
+            unsafe {
+                let bytes = _mm_loadu_si128(from.cast());
+                let high = _mm_unpackhi_epi64(bytes, bytes);
+                let low = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
+                [low, _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(high))]
+            }
+        }
         pairwise!(add, a, b; _mm256_add_ps);
         pairwise!(sub, a, b; _mm256_sub_ps);
         pairwise!(mul, a, b; _mm256_mul_ps);
-        pairwise!(div, a, b; _mm256_div_ps);
         pairwise!(sqrt, a; _mm256_sqrt_ps);
         pairwise!(min, a, b; _mm256_min_ps);
         pairwise!(max, a, b; _mm256_max_ps);
@@ -331,6 +350,11 @@ mod x86 {
             unsafe { _mm512_storeu_ps(to, v) }
         }
         #[inline(always)]
+        unsafe fn load_bytes(from: *const u8) -> Self::V {
+            // SAFETY: 16 bytes are readable.
+            unsafe { _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(from.cast()))) }
+        }
+        #[inline(always)]
         unsafe fn add(a: Self::V, b: Self::V) -> Self::V {
             // SAFETY: as in `splat`.
             unsafe { _mm512_add_ps(a, b) }
@@ -344,11 +368,6 @@ mod x86 {
         unsafe fn mul(a: Self::V, b: Self::V) -> Self::V {
             // SAFETY: as in `splat`.
             unsafe { _mm512_mul_ps(a, b) }
-        }
-        #[inline(always)]
-        unsafe fn div(a: Self::V, b: Self::V) -> Self::V {
-            // SAFETY: as in `splat`.
-            unsafe { _mm512_div_ps(a, b) }
         }
         #[inline(always)]
         unsafe fn sqrt(a: Self::V) -> Self::V {

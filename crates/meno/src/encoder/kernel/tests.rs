@@ -159,10 +159,9 @@ fn attention_over_1_to_40_words() {
         let expected =
             attention_in_f64(words, queries, width, [&keys, &query, &vector], [key_row, query_row]);
         let result = check_agreement(&format!("attention of {words} words"), |kernels| {
-            let (mut key_exponentials, mut query_exponentials) =
-                (vec![0.0; keys.len()], vec![0.0; query.len()]);
-            kernels.exponentials(&keys, &mut key_exponentials);
-            kernels.exponentials(&query, &mut query_exponentials);
+            let (mut key_exponentials, mut query_exponentials) = (keys.clone(), query.clone());
+            kernels.exponentials(&mut key_exponentials);
+            kernels.exponentials(&mut query_exponentials);
             let attention = Attention {
                 queries,
                 words,
@@ -292,18 +291,17 @@ fn cell_of_odd_inputs() {
                 });
                 assert!([&gates[..32], &gates[48..]].concat().iter().all(|x| (0.0..=1.0).contains(x)));
                 assert!(gates[32..48].iter().chain(&cell_tanh).chain(&out).all(|x| x.abs() <= 1.0));
-                let (mut d_cell, mut d_gates) = (d_hidden.clone(), vec![0.0; 64]);
+                let (mut d_cell, mut d_gates) = (d_hidden.clone(), gates.clone());
                 kernels.cell_backward(CellGradient {
                     rows: 1,
                     rows_before,
                     hidden,
-                    gates: &gates,
+                    gates: &mut d_gates,
                     gates_row: 64,
                     before: &before,
                     cell_tanh: &cell_tanh,
                     d_hidden: &d_hidden,
                     d_cell: &mut d_cell,
-                    d_gates: &mut d_gates,
                 });
                 [gates, cell, cell_tanh, out, d_cell, d_gates].concat()
             });
@@ -323,12 +321,10 @@ fn adam_of_odd_gradients() {
         check_agreement(&format!("adam, {n_missed} missed"), |kernels| {
             let mut parameters = floats(&mut Random::new(6), 32);
             let (mut first, mut second) = (vec![0.0; 32], vec![0.0; 32]);
-            for step in 0..20 {
-                let state =
-                    || -> Vec<f32> { gradients.iter().cycle().skip(step).take(32).copied().collect() };
-                let state = (state(), sizes[step]);
+            for (step, &size) in sizes[..20].iter().enumerate() {
+                let gradient: Vec<f32> = gradients.iter().cycle().skip(step).take(32).copied().collect();
                 let adam = Adam { parameters: &mut parameters, first: &mut first, second: &mut second };
-                kernels.adam(adam, &state.0, 1.0, state.1);
+                kernels.adam(adam, &gradient, 1.0, size);
             }
             let adam = Adam { parameters: &mut parameters, first: &mut first, second: &mut second };
             kernels.adam_catch_up(adam, &sizes[20..20 + n_missed]);
@@ -408,6 +404,26 @@ fn rows_and_vectors() {
             assert!((f64::from(squares) - expected).abs() < SUM_ERROR);
             [of_rows, tanh, vec![gate, squares], dots].concat()
         });
+    }
+}
+
+/// Dropout's choice: as many kept as the threshold says, of all bytes.
+#[test]
+fn bytes_below_the_threshold_are_chosen() {
+    let bytes: Vec<u8> = (0..=255).collect();
+    for threshold in [1, 26, 128, 255, 256] {
+        let chosen = check_agreement(&format!("threshold {threshold}"), |kernels| {
+            let mut out = vec![f32::NAN; 256];
+            kernels.choose(&bytes, threshold as f32, 1.5, &mut out);
+            out
+        });
+        for (byte, &factor) in chosen.iter().enumerate() {
+            assert_eq!(
+                factor,
+                if byte < threshold { 1.5 } else { 0.0 },
+                "byte {byte}, threshold {threshold}"
+            );
+        }
     }
 }
 

@@ -61,6 +61,25 @@ pub(super) unsafe fn dot<S: Simd>(x: &[f32], y: &[f32]) -> f32 {
     }
 }
 
+/// `out = factor` where the byte is below the threshold, else 0
+#[inline(always)]
+pub(super) unsafe fn choose<S: Simd>(bytes: &[u8], threshold: f32, factor: f32, out: &mut [f32]) {
+    let mut k = 0;
+    while k < out.len() {
+        // SAFETY: k + 16 <= the length of both.
+        unsafe {
+            let bytes = S::load_bytes(bytes.as_ptr().add(k));
+            // 0 below the threshold, else at least 1: bytes and the threshold are whole numbers.
+            let above = S::min(
+                S::max(S::sub(S::add(bytes, S::splat(1.0)), S::splat(threshold)), S::splat(0.0)),
+                S::splat(1.0),
+            );
+            S::store(out.as_mut_ptr().add(k), S::mul(S::sub(S::splat(1.0), above), S::splat(factor)));
+        }
+        k += LANES;
+    }
+}
+
 /// `out += ` the sum of the rows of `x`
 #[inline(always)]
 pub(super) unsafe fn sum_rows<S: Simd>(x: &[f32], row: usize, out: &mut [f32]) {
@@ -178,4 +197,36 @@ pub(super) unsafe fn dots<S: Simd>(dots: &Dots<'_>, out: &mut [f32], out_row: us
             }
         }
     }
+}
+
+/// Nothing but independent multiply-adds, to find out how many this processor can do; gives their number.
+///
+/// # Safety
+/// The processor has what `S` needs.
+#[inline(always)]
+pub(super) unsafe fn multiply_adds<S: Simd>(rounds: usize) -> usize {
+    // SAFETY: passed on.
+    unsafe { if S::TILE_PANELS == 1 { chains::<S, 5>(rounds) } else { chains::<S, 10>(rounds) } }
+}
+
+#[inline(always)]
+unsafe fn chains<S: Simd, const CHAINS: usize>(rounds: usize) -> usize {
+    // SAFETY: only arithmetic.
+    unsafe {
+        // Unknown to the compiler, or it would compute the result itself.
+        let (x, y) = (S::splat(std::hint::black_box(0.999)), S::splat(std::hint::black_box(1e-3)));
+        let mut sums = [S::splat(0.0); CHAINS];
+        for sum in &mut sums {
+            *sum = S::splat(std::hint::black_box(1.0));
+        }
+        for _ in 0..rounds {
+            for sum in &mut sums {
+                *sum = S::mul_add(*sum, x, y);
+            }
+        }
+        for sum in sums {
+            std::hint::black_box(S::sum(sum));
+        }
+    }
+    rounds * CHAINS * LANES
 }

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Everything that must hold: formatting, lints, tests, doc tests. Needs a Rust toolchain; installs the rest.
+#
+# The data of the experiments is looked for in $MENO_DATA, else in ../shared/data. Tests that need it say so and are
+# left out where it is not there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() { printf '\n== %s\n' "$*"; }
+
+for component in rustfmt clippy; do
+  cargo "${component/rustfmt/fmt}" --version >/dev/null 2>&1 || rustup component add "$component"
+done
+
+if [ -z "${MENO_DATA:-}" ] && [ -d ../shared/data ]; then
+  MENO_DATA=$(cd ../shared/data && pwd)
+  export MENO_DATA
+fi
+[ -n "${MENO_DATA:-}" ] || echo "left out: tests on ATIS and Snips, because neither \$MENO_DATA nor ../shared/data is there"
+
+step "formatting"
+cargo fmt --all --check
+
+step "lints"
+cargo clippy --workspace --all-targets --locked -- -D warnings
+
+step "documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet
+
+step "tests"
+cargo test --workspace --locked
+
+step "demo"
+cargo run --release --locked --quiet -- demo </dev/null
+
+printf '\nall checks passed\n'
