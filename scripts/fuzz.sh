@@ -1,17 +1,15 @@
 #!/usr/bin/env bash
 # Fuzzes the loaders and readers: scripts/fuzz.sh [seconds for each target, 60 by default]
 #
-# Needs a nightly toolchain, for the coverage that guides the fuzzer; installs cargo-fuzz if it is missing. What it
-# finds lies in fuzz/artifacts; `cargo +nightly fuzz run TARGET FILE` shows it again.
+# Installs cargo-fuzz if it is missing. Without a sanitizer the stable toolchain will do: outside the kernels there is
+# no unsafe code, and the fuzzer looks for panics, endless loops and allocations out of proportion. What it finds lies
+# in fuzz/artifacts; `cargo fuzz run TARGET FILE --sanitizer none` shows it again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
 
-if ! cargo +nightly --version >/dev/null 2>&1; then
-    rustup toolchain install nightly --profile minimal
-fi
 if ! cargo fuzz --version >/dev/null 2>&1; then
-    cargo +nightly install cargo-fuzz --locked
+    cargo install cargo-fuzz --locked
 fi
 
 # The seeds: real files, from which the fuzzer goes on.
@@ -28,6 +26,6 @@ printf "don't fly to st. paul at 5 pm\nu.s. 5:30 \$20 it's\n\nWhat’s the fare 
 
 for target in model corpus text; do
     echo "== $target: $seconds s"
-    cargo +nightly fuzz run "$target" --sanitizer none -- -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=2048 -timeout=10
+    cargo fuzz run "$target" --sanitizer none -- -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1
 done
 rm -rf /dev/shm/meno-fuzz-* "${TMPDIR:-/tmp}"/meno-fuzz-*
