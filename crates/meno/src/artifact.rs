@@ -4,7 +4,7 @@
 //! allocated by them.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -89,7 +89,7 @@ impl Model {
 
 fn parse(bytes: &[u8]) -> Result<Model, String> {
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|_| not_a_model(bytes))?;
-    let tensors = SafeTensors::deserialize(bytes).map_err(|e| format!("damaged model file: {e}"))?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(|_| not_a_model(bytes))?;
     let json = header.metadata().as_ref().and_then(|metadata| metadata.get(METADATA_KEY));
     let json = json.ok_or("a safetensors file, but not one that meno wrote")?;
     let damaged = |e: serde_json::Error| format!("damaged description of the model: {e}");
@@ -99,6 +99,9 @@ fn parse(bytes: &[u8]) -> Result<Model, String> {
         return Err(format!(
             "format version {newer}, but this program reads up to version {FORMAT}; update meno"
         ));
+    }
+    if version.format == 0 {
+        return Err("damaged description of the model: there is no format version 0".to_owned());
     }
     if version.architecture != ARCHITECTURE {
         return Err(format!(
@@ -164,6 +167,19 @@ fn check_shape(document: &Document) -> Result<(), String> {
     if document.id2label.keys().copied().ne(0..labels as u32) {
         return Err("damaged description of the model: label ids are not 0, 1, 2, ...".to_owned());
     }
+    demand_distinct("word", document.vocabulary.iter())?;
+    demand_distinct("label", document.id2label.values())?;
+    demand_distinct("intent", document.intents.iter())
+}
+
+/// A name that stands for two ids would make one of them unreachable.
+fn demand_distinct<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> Result<(), String> {
+    let mut seen = HashSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(format!("damaged description of the model: {what} {name:?} is listed twice"));
+        }
+    }
     Ok(())
 }
 
@@ -176,7 +192,7 @@ fn not_a_model(bytes: &[u8]) -> String {
         [b'P', b'K', 3, 4, ..] => "a ZIP archive",
         [0x1F, 0x8B, ..] => "a gzip archive",
         [b'{' | b'[', ..] => "a JSON file",
-        bytes if bytes.len() > 8 && bytes[8] == b'{' => "a truncated or damaged model file",
+        bytes if bytes.len() > 8 && bytes[8] == b'{' => return "truncated or damaged model file".to_owned(),
         _ => "some other file",
     };
     format!("not a meno model but {kind}")

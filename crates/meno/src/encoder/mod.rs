@@ -10,6 +10,8 @@ pub(crate) mod kernel;
 mod linear;
 mod parameters;
 mod slot_gated;
+#[cfg(test)]
+pub(crate) mod tests;
 
 pub use batch::Batch;
 pub use dropout::Dropout;

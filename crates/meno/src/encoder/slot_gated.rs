@@ -765,101 +765,11 @@ impl SlotGated {
 const PADDING: f32 = -1e9;
 
 /// `-ln p` of the right answer; turns the probabilities into `weight` times the gradient of the logits.
-fn cross_entropy(probabilities: &mut [f32], answer: u32, weight: f32) -> f64 {
+pub(super) fn cross_entropy(probabilities: &mut [f32], answer: u32, weight: f32) -> f64 {
     let p = probabilities[answer as usize];
     probabilities[answer as usize] -= 1.0;
     for x in probabilities {
         *x *= weight;
     }
     -f64::from(p.max(1e-20)).ln()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::encoder::parameters::values;
-
-    const SHAPE: SlotGatedShape =
-        SlotGatedShape { words: 12, labels: 5, intents: 3, embedding: 16, hidden: 16 };
-
-    fn utterances() -> [(Vec<u32>, Vec<u32>, u32); 3] {
-        [
-            (vec![1, 4, 2, 7, 11, 3, 2], vec![0, 1, 2, 0, 3, 4, 0], 2),
-            (vec![5, 2, 9, 1], vec![0, 3, 4, 4], 0),
-            (vec![8], vec![1], 1),
-        ]
-    }
-
-    fn loss(
-        network: &SlotGated,
-        kernels: Kernels,
-        parameters: &[f32],
-        dropout: bool,
-        w: &mut Workspace,
-    ) -> f64 {
-        let utterances = utterances();
-        let mut dropout = dropout.then(|| Dropout { rate: 0.3, random: Random::new(3) });
-        network.forward(kernels, parameters, utterances.iter().map(|u| &u.0[..]), dropout.as_mut(), w);
-        let weights = LossWeights { slots: 1.0 / 3.0, intent: 1.0 / 3.0 };
-        network.loss(kernels, utterances.iter().map(|u| (&u.1[..], u.2)), weights, w)
-    }
-
-    fn gradient_of(network: &SlotGated, kernels: Kernels, parameters: &[f32], dropout: bool) -> Vec<f32> {
-        let mut w = Workspace::default();
-        loss(network, kernels, parameters, dropout, &mut w);
-        let mut transposed = Buffer::zeros(network.layout().dense());
-        network.transpose(kernels, parameters, &mut transposed);
-        network.backward(kernels, parameters, &transposed, &mut w, dropout);
-        let mut all = vec![0.0; network.layout().len()];
-        for product in network.products(&w) {
-            product.run(kernels, 0, product.weight.of_mut(&mut all), false);
-        }
-        all[network.layout().matrices()..network.layout().dense()].copy_from_slice(network.d_vectors(&w));
-        for (word, d) in network.d_words(&w) {
-            let to = network.embedding().row_mut(&mut all, word as usize);
-            for (to, from) in to.iter_mut().zip(d) {
-                *to += from;
-            }
-        }
-        all
-    }
-
-    /// Along its own gradient, the loss must change by the squared norm of the gradient: for every tensor by itself.
-    #[test]
-    fn gradient_agrees_with_finite_differences() {
-        let network = SlotGated::new(SHAPE);
-        for dropout in [false, true] {
-            let mut parameters = network.initial(&mut Random::new(5));
-            // Larger than at the start of training, so that attention is far from uniform and its gradient from zero.
-            for x in parameters.iter_mut().filter(|x| x.abs() < 2.0) {
-                *x *= 2.5;
-            }
-            let kernels = Kernels::best();
-            let gradient = gradient_of(&network, kernels, &parameters, dropout);
-            let mut w = Workspace::default();
-            for (name, tensor) in network.layout().tensors() {
-                let direction = values(&gradient, tensor);
-                let squared: f64 = direction.iter().map(|&g| f64::from(g).powi(2)).sum();
-                assert!(squared > 0.0, "{name} has no gradient");
-                let epsilon = 1e-2 / squared.sqrt();
-                let at = parameters.values(tensor);
-                let mut shifted = |sign: f64| {
-                    let mut moved = at
-                        .iter()
-                        .zip(&direction)
-                        .map(|(&p, &g)| (f64::from(p) + sign * epsilon * f64::from(g)) as f32);
-                    parameters.fill(tensor, || moved.next().unwrap());
-                    loss(&network, kernels, &parameters, dropout, &mut w)
-                };
-                let numeric = (shifted(1.0) - shifted(-1.0)) / (2.0 * epsilon);
-                let mut back = at.into_iter();
-                parameters.fill(tensor, || back.next().unwrap());
-                let ratio = numeric / squared;
-                assert!(
-                    (ratio - 1.0).abs() < 0.02,
-                    "{name}: finite differences give {ratio} of the gradient"
-                );
-            }
-        }
-    }
 }

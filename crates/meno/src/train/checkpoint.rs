@@ -37,6 +37,8 @@ const METADATA_KEY: &str = "meno-checkpoint";
 const PROGRAM: &str = concat!("meno ", env!("CARGO_PKG_VERSION"));
 const NAMES: [&str; 3] = ["parameters", "first_moment", "second_moment"];
 const BEST: &str = "best";
+/// More steps than this are taken for damage: at a thousand a second they would take 18 hours.
+const MAX_STEPS: usize = 1 << 26;
 
 impl Checkpoint {
     pub(super) fn of(fit: &Fit<'_>, trainer: &Trainer<'_>, best: Option<&Best>) -> Self {
@@ -77,10 +79,14 @@ impl Checkpoint {
         }
         let len = fit.network.layout().len();
         let expected = NAMES.len() + usize::from(best.is_some());
-        let whole = seen.len() == trainer.optimizer.seen.len()
+        // The optimizer allocates by the number of steps, so it is not believed.
+        let whole = trainer.steps_to(position) == Some(steps)
+            && steps <= MAX_STEPS
+            && seen.len() == trainer.optimizer.seen.len()
             && seen.iter().all(|&seen| seen as usize <= steps)
             && self.floats.len() == expected
-            && self.floats.iter().all(|(_, floats)| floats.len() >= len);
+            && self.floats.iter().all(|(_, floats)| floats.len() >= len)
+            && self.floats.iter().flat_map(|(_, floats)| floats).all(|x| x.is_finite());
         if !whole {
             return refuse("the checkpoint is damaged".to_owned());
         }
@@ -138,6 +144,9 @@ impl Checkpoint {
         let floats = names.map(|name| {
             let tensor =
                 tensors.tensor(name).map_err(|e| damaged(format!("damaged checkpoint of meno: {e}")))?;
+            if tensor.dtype() != Dtype::F32 {
+                return Err(damaged(format!("damaged checkpoint of meno: {name} is {:?}", tensor.dtype())));
+            }
             let (floats, _) = tensor.data().as_chunks::<4>();
             Ok((name.to_owned(), floats.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()))
         });

@@ -5,6 +5,8 @@
 
 mod checkpoint;
 mod optimizer;
+#[cfg(test)]
+mod tests;
 mod trainer;
 
 use std::ops::ControlFlow;
@@ -25,7 +27,7 @@ pub use trainer::{Example, Trainer};
 
 /// How to train; the defaults are those of Goo et al. (2018), read as `docs/math.md` says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct TrainSettings {
     /// Passes over the data.
     pub epochs: usize,

@@ -89,6 +89,18 @@ impl<'a> Trainer<'a> {
         self.position.epoch
     }
 
+    /// The steps that lead to a position; `None` if there is no such position.
+    pub(super) fn steps_to(&self, position: Position) -> Option<usize> {
+        let n_steps = self.n_steps();
+        let before = position.epoch.checked_mul(n_steps)?;
+        if position.step <= n_steps { before.checked_add(position.step) } else { None }
+    }
+
+    /// Steps of an epoch.
+    fn n_steps(&self) -> usize {
+        self.examples.len().div_ceil(self.settings.batch)
+    }
+
     /// The parameters as they are now.
     pub fn parameters(&mut self) -> &Parameters {
         self.optimizer.settle(self.kernels, &mut self.parameters);
@@ -105,7 +117,7 @@ impl<'a> Trainer<'a> {
         let random = Random::new(self.settings.seed).fork(1 + self.position.epoch as u64);
         let order = self.order(random.fork(0));
         let batches = batches(&order, self.settings.batch, random.fork(1));
-        let n_steps = batches.len();
+        let n_steps = self.n_steps();
         for (step, batch) in batches.iter().enumerate().skip(self.position.step) {
             self.position.loss += self.step(batch, &random.fork(2 + step as u64));
             self.position.step = step + 1;
@@ -130,8 +142,8 @@ impl<'a> Trainer<'a> {
         order
     }
 
-    /// One step; gives the mean loss of the batch.
-    fn step(&mut self, batch: &[usize], random: &Random) -> f64 {
+    /// One step on utterances of falling length; gives the mean loss of the batch.
+    pub(super) fn step(&mut self, batch: &[usize], random: &Random) -> f64 {
         let (network, kernels, examples) = (self.network, self.kernels, self.examples);
         // Dealt out by falling length, the shards are sorted and have about the same work.
         let n_shards = batch.len().div_ceil(SHARD);

@@ -14,6 +14,8 @@ mod cell;
 mod gemm;
 mod simd;
 mod softmax;
+#[cfg(test)]
+pub(crate) mod tests;
 mod vector;
 
 pub(crate) use adam::{Adam, BETA1, BETA2, StepSize};

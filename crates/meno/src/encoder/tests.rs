@@ -1,0 +1,934 @@
+//! The layers and the whole network against PyTorch and against finite differences.
+//!
+//! The numbers of PyTorch are in `tests/goldens`; `scripts/goldens/slot_gated_goldens.py` made them in `f64`, with
+//! parameters and inputs by a formula. Every test runs on every variant of the kernels.
+//!
+//! Each part is a function from inputs and the gradients of its outputs to its outputs and the gradients of its
+//! inputs ([`Passed`]), so that the same code is compared with the goldens and with finite differences.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::batch::Batch;
+use super::bilstm::{BiLstm, BiLstmState};
+use super::kernel::tests::variants;
+use super::kernel::{Adam, Attention, AttentionGradient, BETA1, BETA2, Buffer, Dots, GateGradient, StepSize};
+use super::kernel::{Gemm, Kernels, LANES, Right, Strided, padded};
+use super::linear::{Linear, Product, Rows, RowsMut};
+use super::parameters::{Layout, Parameters, values};
+use super::slot_gated::{LossWeights, SlotGated, SlotGatedShape, Workspace, cross_entropy};
+use super::{Dropout, Tensor};
+use crate::random::Random;
+
+// --- the goldens -----------------------------------------------------------------------------------------
+
+/// A tensor as PyTorch computed it: whole, or some entries and three sums.
+#[derive(Deserialize)]
+pub(crate) struct Golden {
+    pub values: Vec<f64>,
+    indices: Option<Vec<usize>>,
+    sum: Option<f64>,
+    sum_abs: Option<f64>,
+    sum_squares: Option<f64>,
+}
+
+/// A tensor that the formula gives.
+#[derive(Deserialize)]
+pub(crate) struct Formula {
+    number: u32,
+    shape: Vec<usize>,
+    scale: f64,
+}
+
+impl Formula {
+    pub fn values(&self) -> Vec<f32> {
+        let n = self.shape.iter().product::<usize>();
+        (0..n)
+            .map(|i| (self.scale * (1.7 * i as f64 + 0.9 * f64::from(self.number) + 0.3).sin()) as f32)
+            .collect()
+    }
+}
+
+/// Entries of one tensor may differ by this share of the largest: `f32` rounds by 6e-8, an entry is a sum of
+/// up to a hundred products, and the sums of several layers follow each other.
+const TOLERANCE: f64 = 2e-5;
+/// And by this, whatever their size: gradients of attention are small differences of numbers near 1.
+const FLOOR: f64 = 1e-7;
+
+impl Golden {
+    pub fn check(&self, what: &str, found: &[f32]) {
+        self.check_within(what, found, TOLERANCE, FLOOR);
+    }
+
+    pub fn check_within(&self, what: &str, found: &[f32], tolerance: f64, floor: f64) {
+        let largest = self.values.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+        let allowed = tolerance * largest + floor;
+        let indices = self.indices.clone().unwrap_or_else(|| (0..self.values.len()).collect());
+        if self.indices.is_none() {
+            assert_eq!(found.len(), self.values.len(), "{what}: other size");
+        }
+        for (&i, &golden) in indices.iter().zip(&self.values) {
+            let difference = (f64::from(found[i]) - golden).abs();
+            assert!(difference <= allowed, "{what}, {i}: {} for {golden}, off by {difference:e}", found[i]);
+        }
+        let wide = |map: fn(f64) -> f64| found.iter().map(|&x| map(f64::from(x))).sum::<f64>();
+        // Errors of single entries add up at most.
+        let n = found.len() as f64;
+        let sums = [(self.sum, wide(|x| x)), (self.sum_abs, wide(f64::abs))];
+        for (golden, found) in sums {
+            let golden = golden.unwrap_or(found);
+            assert!((golden - found).abs() <= n * allowed, "{what}: sum {found} for {golden}");
+        }
+        let (golden, found) = (self.sum_squares.unwrap_or(wide(|x| x * x)), wide(|x| x * x));
+        assert!(
+            (golden - found).abs() <= n * allowed * 2.0 * largest.max(allowed),
+            "{what}: {found} for {golden}"
+        );
+    }
+}
+
+/// One batch of the goldens.
+#[derive(Deserialize)]
+pub(crate) struct GoldenBatch {
+    pub ids: Vec<Vec<u32>>,
+    pub labels: Vec<Vec<u32>>,
+    pub intents: Vec<u32>,
+}
+
+impl GoldenBatch {
+    /// The utterances by falling length, as the network takes them.
+    fn sorted(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.ids.len()).collect();
+        order.sort_by_key(|&i| std::cmp::Reverse(self.ids[i].len()));
+        order
+    }
+}
+
+#[derive(Deserialize)]
+struct GoldenTensor {
+    name: String,
+    #[serde(flatten)]
+    formula: Formula,
+}
+
+#[derive(Deserialize)]
+struct GoldenPass {
+    slot_logits: Vec<Golden>,
+    intent_logits: Golden,
+    loss: f64,
+    gradients: BTreeMap<String, Golden>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct GoldenStep {
+    pub batch: usize,
+    pub loss_before: f64,
+    pub gradient_norm: f64,
+    pub loss_after: f64,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct GoldenTraining {
+    pub steps: Vec<GoldenStep>,
+    pub parameters: BTreeMap<String, Golden>,
+    pub embedding: Golden,
+}
+
+/// The whole network.
+#[derive(Deserialize)]
+pub(crate) struct GoldenNetwork {
+    pub sizes: SlotGatedShape,
+    tensors: Vec<GoldenTensor>,
+    pub batches: Vec<GoldenBatch>,
+    pass: GoldenPass,
+    pub training: GoldenTraining,
+}
+
+impl GoldenNetwork {
+    pub fn read() -> Self {
+        serde_json::from_str(include_str!("../../tests/goldens/slot_gated.json")).expect("of this form")
+    }
+
+    pub fn parameters(&self, network: &SlotGated) -> Parameters {
+        let mut parameters = Parameters::zeros(network.layout());
+        assert_eq!(network.layout().tensors().count(), self.tensors.len());
+        for (name, tensor) in network.layout().tensors() {
+            let golden = self.tensors.iter().find(|golden| golden.name == name).expect("named alike");
+            let mut values = golden.formula.values().into_iter();
+            parameters.fill(tensor, || values.next().expect("of the same size"));
+            assert!(values.next().is_none(), "{name} is larger in the goldens");
+        }
+        network.pad(&mut parameters);
+        parameters
+    }
+}
+
+// --- the whole network -----------------------------------------------------------------------------------
+
+struct Utterances {
+    words: Vec<Vec<u32>>,
+    labels: Vec<Vec<u32>>,
+    intents: Vec<u32>,
+}
+
+impl Utterances {
+    fn of_lengths(lengths: &[usize], shape: SlotGatedShape, random: &mut Random) -> Self {
+        let mut ids = |n: usize, below: usize| (0..n).map(|_| random.below(below) as u32).collect::<Vec<_>>();
+        Utterances {
+            words: lengths.iter().map(|&n| ids(n, shape.words)).collect(),
+            labels: lengths.iter().map(|&n| ids(n, shape.labels)).collect(),
+            intents: ids(lengths.len(), shape.intents),
+        }
+    }
+
+    fn words(&self) -> impl Iterator<Item = &[u32]> + Clone {
+        self.words.iter().map(|words| &words[..])
+    }
+
+    fn loss(
+        &self,
+        network: &SlotGated,
+        kernels: Kernels,
+        parameters: &[f32],
+        dropout: bool,
+        w: &mut Workspace,
+    ) -> f64 {
+        let mut dropout = dropout.then(|| Dropout { rate: 0.3, random: Random::new(3) });
+        network.forward(kernels, parameters, self.words(), dropout.as_mut(), w);
+        let answers = self.labels.iter().zip(&self.intents).map(|(labels, &intent)| (&labels[..], intent));
+        let weight = 1.0 / self.words.len() as f32;
+        network.loss(kernels, answers, LossWeights { slots: weight, intent: weight }, w)
+    }
+
+    /// The gradient of all parameters, laid out as they are.
+    fn gradient(&self, network: &SlotGated, kernels: Kernels, parameters: &[f32], dropout: bool) -> Vec<f32> {
+        let mut w = Workspace::default();
+        self.loss(network, kernels, parameters, dropout, &mut w);
+        let mut transposed = Buffer::zeros(network.layout().dense());
+        network.transpose(kernels, parameters, &mut transposed);
+        network.backward(kernels, parameters, &transposed, &mut w, dropout);
+        let mut all = vec![0.0; network.layout().len()];
+        for product in network.products(&w) {
+            product.run(kernels, 0, product.weight.of_mut(&mut all), false);
+        }
+        all[network.layout().matrices()..network.layout().dense()].copy_from_slice(network.d_vectors(&w));
+        for (word, d) in network.d_words(&w) {
+            let to = network.embedding().row_mut(&mut all, word as usize);
+            to.iter_mut().zip(d).for_each(|(to, from)| *to += from);
+        }
+        all
+    }
+}
+
+#[test]
+fn network_agrees_with_pytorch() {
+    let golden = GoldenNetwork::read();
+    let network = SlotGated::new(golden.sizes);
+    let parameters = golden.parameters(&network);
+    let batch = &golden.batches[0];
+    let order = batch.sorted();
+    let utterances = Utterances {
+        words: order.iter().map(|&i| batch.ids[i].clone()).collect(),
+        labels: order.iter().map(|&i| batch.labels[i].clone()).collect(),
+        intents: order.iter().map(|&i| batch.intents[i]).collect(),
+    };
+    for kernels in variants() {
+        let mut w = Workspace::default();
+        network.forward(kernels, &parameters, utterances.words(), None, &mut w);
+        let mut slots = network.slot_logits(&w);
+        for &i in &order {
+            let rows = slots.by_ref().take(batch.ids[i].len()).flatten().copied().collect::<Vec<_>>();
+            golden.pass.slot_logits[i].check(&format!("{kernels:?}, slot logits of {i}"), &rows);
+        }
+        let mut intents = vec![0.0; batch.ids.len() * golden.sizes.intents];
+        for (&i, row) in order.iter().zip(network.intent_logits(&w)) {
+            intents[i * row.len()..][..row.len()].copy_from_slice(row);
+        }
+        golden.pass.intent_logits.check(&format!("{kernels:?}, intent logits"), &intents);
+        drop(slots);
+        let loss = utterances.loss(&network, kernels, &parameters, false, &mut w);
+        assert!((loss - golden.pass.loss).abs() < 1e-6, "{kernels:?}: loss {loss}, not {}", golden.pass.loss);
+        let gradient = utterances.gradient(&network, kernels, &parameters, false);
+        for (name, tensor) in network.layout().tensors() {
+            let what = format!("{kernels:?}, gradient of {name}");
+            golden.pass.gradients[name].check(&what, &values(&gradient, tensor));
+        }
+    }
+}
+
+const SHAPE: SlotGatedShape = SlotGatedShape { words: 40, labels: 5, intents: 3, embedding: 16, hidden: 16 };
+
+#[test]
+fn network_agrees_with_finite_differences() {
+    let network = SlotGated::new(SHAPE);
+    for lengths in [&[7, 4, 1][..], &[33, 17, 7, 7, 4, 1], &[1]] {
+        let utterances = Utterances::of_lengths(lengths, SHAPE, &mut Random::new(9));
+        for dropout in [false, true] {
+            let mut parameters = network.initial(&mut Random::new(5));
+            // Larger than at the start of training, so that attention is far from uniform and its gradient from zero.
+            for x in parameters.iter_mut().filter(|x| x.abs() < 2.0) {
+                *x *= 2.5;
+            }
+            for kernels in variants() {
+                let gradient = utterances.gradient(&network, kernels, &parameters, dropout);
+                for (name, tensor) in network.layout().tensors() {
+                    // The attention over a single word is 1, and there is no state before it.
+                    if lengths == [1] && (name.contains("attention") || name.contains("recurrent")) {
+                        assert!(values(&gradient, tensor).iter().all(|g| g.abs() < 1e-6), "{name}");
+                        continue;
+                    }
+                    let mut w = Workspace::default();
+                    let what = format!("{kernels:?}, {name}, lengths {lengths:?}, dropout {dropout}");
+                    let at = parameters.values(tensor);
+                    check_slope(&what, &at, &values(&gradient, tensor), |moved| {
+                        let mut parameters = parameters.clone();
+                        fill(&mut parameters, tensor, moved);
+                        utterances.loss(&network, kernels, &parameters, dropout, &mut w)
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Along its own gradient, a function must rise by the norm of the gradient. Two steps of opposite sign leave an
+/// error of the third order; 1 % covers it and the rounding of `f32`, above which a change of 0.01 stands out.
+fn check_slope(what: &str, at: &[f32], gradient: &[f32], mut loss: impl FnMut(&[f32]) -> f64) {
+    let norm = gradient.iter().map(|&g| f64::from(g).powi(2)).sum::<f64>().sqrt();
+    assert!(norm > 0.0, "{what}: no gradient");
+    let epsilon = 1e-2 / norm.max(1.0);
+    let mut shifted = |by: f64| {
+        let moved: Vec<f32> = at
+            .iter()
+            .zip(gradient)
+            .map(|(&x, &g)| (f64::from(x) + by * f64::from(g) / norm) as f32)
+            .collect();
+        loss(&moved)
+    };
+    let slope = (shifted(epsilon) - shifted(-epsilon)) / (2.0 * epsilon);
+    let allowed = 0.01 * norm + 2e-5;
+    assert!((slope - norm).abs() < allowed, "{what}: slope {slope}, gradient {norm}");
+}
+
+fn fill(parameters: &mut Parameters, tensor: Tensor, values: &[f32]) {
+    let mut values = values.iter().copied();
+    parameters.fill(tensor, || values.next().expect("of the same size"));
+}
+
+/// What is said about an utterance does not depend on what else is in the batch.
+#[test]
+fn utterance_alone_and_in_a_batch_give_the_same_bits() {
+    let network = SlotGated::new(SHAPE);
+    let parameters = network.initial(&mut Random::new(8));
+    let bits = |rows: &mut dyn Iterator<Item = &[f32]>| -> Vec<u32> {
+        rows.flatten().map(|x| x.to_bits()).collect()
+    };
+    let utterances = Utterances::of_lengths(&[40, 33, 17, 17, 16, 7, 4, 2, 1, 1], SHAPE, &mut Random::new(4));
+    for kernels in variants() {
+        let (mut together, mut alone) = (Workspace::default(), Workspace::default());
+        network.forward(kernels, &parameters, utterances.words(), None, &mut together);
+        let mut slots = network.slot_logits(&together);
+        let mut intents = network.intent_logits(&together);
+        for words in utterances.words() {
+            let n = words.len();
+            network.forward(kernels, &parameters, std::iter::once(words), None, &mut alone);
+            let logits = bits(&mut network.slot_logits(&alone));
+            // Words whose gates are prepared, some of them or none, change nothing either.
+            for prepared in [0, 20, 40].map(|words| network.prepare(kernels, &parameters, words)) {
+                network.infer(kernels, &parameters, &prepared, words, &mut alone);
+                assert_eq!(logits, bits(&mut network.slot_logits(&alone)), "{kernels:?}, {n} words inferred");
+            }
+            assert_eq!(
+                bits(&mut slots.by_ref().take(n)),
+                bits(&mut network.slot_logits(&alone)),
+                "{kernels:?}, {n}"
+            );
+            assert_eq!(bits(&mut intents.by_ref().take(1)), bits(&mut network.intent_logits(&alone)));
+        }
+    }
+}
+
+/// Finite parameters of any size give probabilities, never NaN: a model file may hold them.
+#[test]
+fn huge_parameters_do_not_spoil_probabilities() {
+    let network = SlotGated::new(SHAPE);
+    let utterances = Utterances::of_lengths(&[17, 4, 1], SHAPE, &mut Random::new(4));
+    for scale in [1e3, 1e19, 1e38] {
+        let mut parameters = network.initial(&mut Random::new(8));
+        parameters.iter_mut().filter(|x| x.abs() < 2.0).for_each(|x| *x *= scale);
+        for kernels in variants() {
+            let mut w = Workspace::default();
+            let loss = utterances.loss(&network, kernels, &parameters, false, &mut w);
+            assert!(loss.is_finite(), "{kernels:?}, {scale}: {loss}");
+        }
+    }
+}
+
+// --- one part at a time ----------------------------------------------------------------------------------
+
+/// Outputs, and gradients of the inputs.
+struct Passed {
+    outputs: Vec<Vec<f32>>,
+    gradients: Vec<Vec<f32>>,
+}
+
+type Part = dyn Fn(Kernels, &[Vec<f32>], &[Vec<f32>]) -> Passed;
+
+#[derive(Deserialize)]
+struct GoldenPart {
+    inputs: BTreeMap<String, Formula>,
+    outputs: BTreeMap<String, Golden>,
+    gradients: BTreeMap<String, Golden>,
+}
+
+#[derive(Deserialize)]
+struct GoldenParts {
+    lstm: GoldenPart,
+    slot_attention: GoldenPart,
+    intent_attention: GoldenPart,
+    gate: GoldenPart,
+    linear: GoldenPart,
+    cross_entropy: GoldenEntropy,
+    adam: GoldenAdam,
+}
+
+fn golden_parts() -> GoldenParts {
+    serde_json::from_str(include_str!("../../tests/goldens/ops.json")).expect("of this form")
+}
+
+fn check_golden(golden: &GoldenPart, inputs: &[&str], outputs: &[&str], part: &Part) {
+    let tensors: Vec<Vec<f32>> = inputs.iter().map(|&name| golden.inputs[name].values()).collect();
+    let upstream: Vec<Vec<f32>> =
+        outputs.iter().map(|name| golden.inputs[&format!("d_{name}")].values()).collect();
+    for kernels in variants() {
+        let passed = part(kernels, &tensors, &upstream);
+        for (name, found) in outputs.iter().zip(&passed.outputs) {
+            golden.outputs[*name].check(&format!("{kernels:?}, {name}"), found);
+        }
+        for (name, found) in inputs.iter().zip(&passed.gradients) {
+            golden.gradients[*name].check(&format!("{kernels:?}, gradient of {name}"), found);
+        }
+    }
+}
+
+/// Random inputs of these sizes, random gradients of the outputs, and the slope along each gradient.
+fn check_differences(what: &str, sizes: &[usize], scale: f32, part: &Part) {
+    let mut random = Random::new(11);
+    let mut floats = |n: usize| (0..n).map(|_| (2.0 * random.uniform() - 1.0) * scale).collect::<Vec<f32>>();
+    let inputs: Vec<Vec<f32>> = sizes.iter().map(|&n| floats(n)).collect();
+    for kernels in variants() {
+        // The outputs' sizes are known once the part has run; their gradients are as large as the inputs.
+        let sizes: Vec<usize> = part(kernels, &inputs, &[]).outputs.iter().map(Vec::len).collect();
+        let upstream: Vec<Vec<f32>> = sizes.iter().map(|&n| floats(n)).collect();
+        let passed = part(kernels, &inputs, &upstream);
+        for (i, gradient) in passed.gradients.iter().enumerate() {
+            check_slope(&format!("{kernels:?}, {what}, input {i}"), &inputs[i], gradient, |moved| {
+                let mut inputs = inputs.clone();
+                inputs[i] = moved.to_vec();
+                let outputs = part(kernels, &inputs, &[]).outputs;
+                let pairs = outputs.iter().flatten().zip(upstream.iter().flatten());
+                pairs.map(|(&y, &d)| f64::from(y) * f64::from(d)).sum()
+            });
+        }
+    }
+}
+
+/// The gradients of the outputs, or nothing if the caller wants only the outputs.
+fn or_zeros(upstream: &[Vec<f32>], i: usize, n: usize) -> Vec<f32> {
+    upstream.get(i).cloned().unwrap_or_else(|| vec![0.0; n])
+}
+
+/// Rows of `width` widened to `to`, with zeros.
+fn widen(rows: &[f32], width: usize, to: usize) -> Vec<f32> {
+    rows.chunks_exact(width)
+        .flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(0.0, to - width)))
+        .collect()
+}
+
+/// The first `to` of each row of `width`.
+fn narrow(rows: &[f32], width: usize, to: usize) -> Vec<f32> {
+    rows.chunks_exact(width).flat_map(|row| &row[..to]).copied().collect()
+}
+
+/// A matrix with a bias in a layout of its own.
+struct OneLinear {
+    linear: Linear,
+    parameters: Parameters,
+    transposed: Buffer,
+    matrices: usize,
+}
+
+impl OneLinear {
+    fn new(kernels: Kernels, rows: usize, weight: &[f32], bias: Option<&[f32]>) -> Self {
+        let mut layout = Layout::default();
+        let columns = weight.len() / rows;
+        // The layer takes inputs of whole vectors only; rows that no input reaches are zero.
+        let padded_rows = padded(rows);
+        let mut linear = Linear { weight: layout.matrix("weight", padded_rows, columns), bias: None };
+        linear.bias = bias.map(|bias| layout.vector("bias", bias.len()));
+        let mut parameters = Parameters::zeros(&layout);
+        let mut values = weight.iter().copied();
+        parameters.fill(linear.weight, || values.next().unwrap_or(0.0));
+        if let (Some(tensor), Some(bias)) = (linear.bias, bias) {
+            fill(&mut parameters, tensor, bias);
+        }
+        let mut transposed = Buffer::zeros(layout.dense());
+        linear.transpose(kernels, &parameters, &mut transposed);
+        OneLinear { linear, parameters, transposed, matrices: layout.matrices() }
+    }
+
+    /// `x` has rows of whole vectors.
+    fn forward(&self, kernels: Kernels, x: &[f32]) -> Vec<f32> {
+        let (rows, width) = (self.linear.weight.rows(), self.linear.weight.width());
+        let n = x.len() / rows;
+        let mut y = vec![0.0; n * width];
+        let x = Rows { data: x, n, row: rows };
+        self.linear.forward(kernels, &self.parameters, x, RowsMut { data: &mut y, row: width });
+        y
+    }
+
+    /// Gradients of `x`, the weight and the bias; `dy` has rows of whole vectors.
+    fn backward(&self, kernels: Kernels, x: &[f32], dy: &[f32]) -> [Vec<f32>; 3] {
+        let (rows, width) = (self.linear.weight.rows(), self.linear.weight.width());
+        let n = x.len() / rows;
+        let (x, dy) = (Rows { data: x, n, row: rows }, Rows { data: dy, n, row: width });
+        let mut dx = vec![0.0; n * rows];
+        self.linear.backward_input(
+            kernels,
+            &self.transposed,
+            dy,
+            RowsMut { data: &mut dx, row: rows },
+            false,
+        );
+        let mut gradient = vec![0.0; self.matrices];
+        let weight = self.linear.weight;
+        Product { weight, x, dy }.run(kernels, 0, weight.of_mut(&mut gradient), false);
+        let mut d_bias = vec![0.0; width];
+        kernels.sum_rows(dy.data, width, &mut d_bias);
+        d_bias.truncate(weight.columns());
+        [dx, values(&gradient, weight), d_bias]
+    }
+}
+
+/// Inputs: x, weight, bias. Output: y.
+fn linear(kernels: Kernels, rows: usize, inputs: &[Vec<f32>], upstream: &[Vec<f32>]) -> Passed {
+    let [x, weight, bias] = inputs else { panic!("three inputs") };
+    let (columns, row) = (bias.len(), padded(rows));
+    let layer = OneLinear::new(kernels, rows, weight, Some(bias));
+    let x = widen(x, rows, row);
+    let y = layer.forward(kernels, &x);
+    let dy = or_zeros(upstream, 0, x.len() / row * columns);
+    let [dx, mut d_weight, d_bias] = layer.backward(kernels, &x, &widen(&dy, columns, padded(columns)));
+    d_weight.truncate(rows * columns);
+    Passed {
+        outputs: vec![narrow(&y, padded(columns), columns)],
+        gradients: vec![narrow(&dx, row, rows), d_weight, d_bias],
+    }
+}
+
+#[test]
+fn linear_agrees_with_pytorch() {
+    let part =
+        |kernels: Kernels, inputs: &[Vec<f32>], upstream: &[Vec<f32>]| linear(kernels, 7, inputs, upstream);
+    check_golden(&golden_parts().linear, &["x", "weight", "bias"], &["y"], &part);
+}
+
+#[test]
+fn linear_agrees_with_finite_differences() {
+    for (n, rows, columns) in [(1, 16, 5), (4, 7, 16), (7, 48, 33), (17, 64, 5), (33, 16, 128)] {
+        let part = move |kernels: Kernels, inputs: &[Vec<f32>], upstream: &[Vec<f32>]| {
+            linear(kernels, rows, inputs, upstream)
+        };
+        let what = format!("{n} rows of {rows} to {columns}");
+        check_differences(&what, &[n * rows, rows * columns, columns], 0.5, &part);
+    }
+}
+
+/// One direction of a BiLSTM; the other one has zero parameters and adds nothing. Inputs: the words of all
+/// utterances, input matrix, bias, recurrent matrix. Outputs: states, final cell and final hidden states.
+fn lstm(
+    kernels: Kernels,
+    direction: usize,
+    lengths: &[usize],
+    inputs: &[Vec<f32>],
+    upstream: &[Vec<f32>],
+) -> Passed {
+    let [x, input, bias, recurrent] = inputs else { panic!("four inputs") };
+    let hidden = bias.len() / 4;
+    let embedding = input.len() / bias.len();
+    let (gates, both) = (4 * hidden, 8 * hidden);
+    let mut layout = Layout::default();
+    let mut layer = BiLstm::new(&mut layout, embedding, hidden);
+    layer.bias(&mut layout);
+    let mut parameters = Parameters::zeros(&layout);
+    let tensors: BTreeMap<&str, Tensor> = layout.tensors().collect();
+    let at_direction = |rows: &[f32]| -> Vec<f32> {
+        let before = vec![0.0; direction * gates];
+        let after = vec![0.0; (1 - direction) * gates];
+        rows.chunks_exact(gates).flat_map(|row| [&before[..], row, &after].concat()).collect()
+    };
+    let recurrent_name = ["lstm.recurrent_forward", "lstm.recurrent_backward"][direction];
+    fill(&mut parameters, tensors["lstm.input"], &at_direction(input));
+    fill(&mut parameters, tensors["lstm.bias"], &at_direction(bias));
+    fill(&mut parameters, tensors[recurrent_name], recurrent);
+
+    let mut batch = Batch::default();
+    batch.pack(lengths.iter().copied());
+    // For the backward direction the utterances are turned around, so that both give the same numbers.
+    let time_rows: Vec<usize> = (0..lengths.len())
+        .flat_map(|utterance| {
+            let mut rows = batch.time_rows()[batch.rows(utterance)].to_vec();
+            if direction == 1 {
+                rows.reverse();
+            }
+            rows
+        })
+        .collect();
+    let (n, hidden_row) = (batch.words(), layer.hidden_row());
+    let mut packed = vec![0.0; n * embedding];
+    for (row, &time_row) in x.chunks_exact(embedding).zip(&time_rows) {
+        packed[time_row * embedding..][..embedding].copy_from_slice(row);
+    }
+    let mut state = BiLstmState::default();
+    let x = Rows { data: &packed, n, row: embedding };
+    layer.project(kernels, &parameters, x, &mut state.gates);
+    layer.forward(kernels, &parameters, &batch, &mut state);
+    let states: Vec<f32> = (time_rows.iter())
+        .flat_map(|row| state.hidden[row * hidden_row + direction * hidden..][..hidden].to_vec())
+        .collect();
+    let last = |at: usize| -> Vec<f32> {
+        (0..lengths.len())
+            .flat_map(|u| state.last[(u * 4 + direction * 2 + at) * hidden..][..hidden].to_vec())
+            .collect()
+    };
+    let outputs = vec![states, last(0), last(1)];
+
+    let d_states = or_zeros(upstream, 0, n * hidden);
+    let mut d_hidden = vec![0.0; n * hidden_row];
+    for (row, &time_row) in d_states.chunks_exact(hidden).zip(&time_rows) {
+        d_hidden[time_row * hidden_row + direction * hidden..][..hidden].copy_from_slice(row);
+    }
+    let mut d_last = vec![0.0; lengths.len() * 4 * hidden];
+    for (i, d) in (0..2).map(|i| (i, or_zeros(upstream, 1 + i, lengths.len() * hidden))) {
+        for (u, row) in d.chunks_exact(hidden).enumerate() {
+            d_last[(u * 4 + direction * 2 + i) * hidden..][..hidden].copy_from_slice(row);
+        }
+    }
+    let mut transposed = Buffer::zeros(layout.dense());
+    layer.transpose(kernels, &parameters, &mut transposed);
+    let mut dx = vec![0.0; n * embedding];
+    let d_last = Rows { data: &d_last, n: lengths.len(), row: 4 * hidden };
+    let to = RowsMut { data: &mut dx, row: embedding };
+    layer.backward(kernels, &transposed, &batch, &mut state, &d_hidden, d_last, to);
+    let mut gradient = vec![0.0; layout.len()];
+    for product in layer.products(&batch, x, &state) {
+        product.run(kernels, 0, product.weight.of_mut(&mut gradient), false);
+    }
+    let (_, d_gates) = layer.d_gates(&batch, &state);
+    let mut d_bias = vec![0.0; both];
+    kernels.sum_rows(&d_gates.data[..(n - 1) * d_gates.row + both], d_gates.row, &mut d_bias);
+    let of_direction = |rows: Vec<f32>| -> Vec<f32> {
+        rows.chunks_exact(both).flat_map(|row| &row[direction * gates..][..gates]).copied().collect()
+    };
+    let dx = time_rows.iter().flat_map(|row| dx[row * embedding..][..embedding].to_vec()).collect();
+    let d_input = of_direction(values(&gradient, tensors["lstm.input"]));
+    let d_recurrent = values(&gradient, tensors[recurrent_name]);
+    Passed { outputs, gradients: vec![dx, d_input, of_direction(d_bias), d_recurrent] }
+}
+
+#[test]
+fn lstm_agrees_with_pytorch() {
+    for direction in [0, 1] {
+        let part = move |kernels: Kernels, inputs: &[Vec<f32>], upstream: &[Vec<f32>]| {
+            lstm(kernels, direction, &[5], inputs, upstream)
+        };
+        let (inputs, outputs) = (["x", "input", "bias", "recurrent"], ["states", "final_c", "final_h"]);
+        check_golden(&golden_parts().lstm, &inputs, &outputs, &part);
+    }
+}
+
+#[test]
+fn lstm_agrees_with_finite_differences() {
+    let (embedding, hidden) = (32, 16);
+    for lengths in [vec![1], vec![4, 1], vec![7, 7, 4], vec![33, 17, 7, 4, 1, 1]] {
+        for direction in [0, 1] {
+            let what = format!("direction {direction}, lengths {lengths:?}");
+            let n = lengths.iter().sum::<usize>();
+            let sizes = [n * embedding, embedding * 4 * hidden, 4 * hidden, hidden * 4 * hidden];
+            // The first step of a recurrence has no state to multiply with.
+            let sizes = if lengths == [1] { &sizes[..3] } else { &sizes[..] };
+            let lengths = lengths.clone();
+            let part = move |kernels: Kernels, inputs: &[Vec<f32>], upstream: &[Vec<f32>]| {
+                let mut inputs = inputs.to_vec();
+                inputs.resize(4, vec![0.1; hidden * 4 * hidden]);
+                let mut passed = lstm(kernels, direction, &lengths, &inputs, upstream);
+                passed.gradients.truncate(if lengths == [1] { 3 } else { 4 });
+                passed
+            };
+            check_differences(&what, sizes, 0.5, &part);
+        }
+    }
+}
+
+/// Inputs: states, what asks, key matrix, query matrix, query bias, vector. Output: a context for each that asks.
+fn attend(kernels: Kernels, inputs: &[Vec<f32>], upstream: &[Vec<f32>]) -> Passed {
+    let [states, asking, key, query, query_bias, vector] = inputs else { panic!("six inputs") };
+    let width = vector.len();
+    let (words, asking_width) = (states.len() / width, query.len() / width);
+    let queries = asking.len() / asking_width;
+    let keys_of = OneLinear::new(kernels, width, key, None);
+    let queries_of = OneLinear::new(kernels, asking_width, query, Some(query_bias));
+    let mut keys = keys_of.forward(kernels, states);
+    kernels.exponentials(&mut keys);
+    let mut query = queries_of.forward(kernels, asking);
+    kernels.exponentials(&mut query);
+    let weights_row = padded(words);
+    let attention = Attention {
+        queries,
+        words,
+        width,
+        keys: &keys,
+        key_row: width,
+        query: &query,
+        query_row: width,
+        vector,
+        weights_row,
+    };
+    let mut weights = vec![0.0; queries * weights_row];
+    kernels.attention(&attention, &mut weights);
+    let product = |m, k, a: Strided<'_>, b: &[f32]| {
+        let mut c = vec![0.0; m * width];
+        let (b, c_row) = (Right::Rows(b, width), width);
+        kernels.gemm(Gemm { m, n: width, k, a, b, c: &mut c, c_row, c_panel: LANES, accumulate: false });
+        c
+    };
+    let contexts = product(queries, words, Strided { data: &weights, row: weights_row, column: 1 }, states);
+
+    let d_contexts = or_zeros(upstream, 0, contexts.len());
+    let mut d_states =
+        product(words, queries, Strided { data: &weights, row: 1, column: weights_row }, &d_contexts);
+    let mut d_weights = vec![0.0; weights.len()];
+    let dots = Dots { m: queries, n: words, width, a: &d_contexts, a_row: width, b: states, b_row: width };
+    kernels.dots(&dots, &mut d_weights, weights_row);
+    let (mut d_keys, mut d_query) = (vec![0.0; keys.len()], vec![0.0; query.len()]);
+    let mut d_vector = vec![0.0; width];
+    let gradient = AttentionGradient {
+        weights: &weights,
+        d_weights: &mut d_weights,
+        d_keys: &mut d_keys,
+        d_query: &mut d_query,
+        d_query_row: width,
+        d_vector: &mut d_vector,
+    };
+    kernels.attention_backward(&attention, gradient);
+    let [d_through_keys, d_key_weight, _] = keys_of.backward(kernels, states, &d_keys);
+    kernels.add(&d_through_keys, &mut d_states);
+    let [d_asking, d_query_weight, d_query_bias] = queries_of.backward(kernels, asking, &d_query);
+    Passed {
+        outputs: vec![contexts],
+        gradients: vec![d_states, d_asking, d_key_weight, d_query_weight, d_query_bias, d_vector],
+    }
+}
+
+/// Every word asks about every word: inputs without what asks.
+fn attend_to_self(kernels: Kernels, inputs: &[Vec<f32>], upstream: &[Vec<f32>]) -> Passed {
+    let mut inputs = inputs.to_vec();
+    inputs.insert(1, inputs[0].clone());
+    let mut passed = attend(kernels, &inputs, upstream);
+    let d_asking = passed.gradients.remove(1);
+    kernels.add(&d_asking, &mut passed.gradients[0]);
+    passed
+}
+
+#[test]
+fn attention_agrees_with_pytorch() {
+    let parts = golden_parts();
+    let inputs = ["states", "key", "query", "query_bias", "vector"];
+    check_golden(&parts.slot_attention, &inputs, &["contexts"], &attend_to_self);
+    let inputs = ["states", "final", "key", "query", "query_bias", "vector"];
+    check_golden(&parts.intent_attention, &inputs, &["context"], &attend);
+}
+
+#[test]
+fn attention_agrees_with_finite_differences() {
+    let width = 32;
+    for words in [4, 7, 17, 33] {
+        let rest = [width * width, width * width, width, width];
+        let sizes = [&[words * width][..], &rest].concat();
+        check_differences(&format!("{words} words ask"), &sizes, 0.8, &attend_to_self);
+        let rest = [width * width, 64 * width, width, width];
+        let sizes = [&[words * width, 64][..], &rest].concat();
+        check_differences(&format!("one asks {words} words"), &sizes, 0.8, &attend);
+    }
+}
+
+/// Inputs: contexts, intent input, weight, bias, vector. Outputs: gates, and contexts times their gates.
+fn gate(kernels: Kernels, inputs: &[Vec<f32>], upstream: &[Vec<f32>]) -> Passed {
+    let [contexts, intent_input, weight, bias, vector] = inputs else { panic!("five inputs") };
+    let width = vector.len();
+    let n = contexts.len() / width;
+    let layer = OneLinear::new(kernels, intent_input.len(), weight, Some(bias));
+    let query = layer.forward(kernels, intent_input);
+    let (d_gates, d_gated) = (or_zeros(upstream, 0, n), or_zeros(upstream, 1, n * width));
+    let (mut gates, mut gated) = (Vec::new(), Vec::new());
+    let (mut d_contexts, mut d_query, mut d_vector) = (Vec::new(), vec![0.0; width], vec![0.0; width]);
+    for (i, context) in contexts.chunks_exact(width).enumerate() {
+        let mut tanh = vec![0.0; width];
+        let gate = kernels.gate(context, &query, vector, &mut tanh);
+        gates.push(gate);
+        gated.extend(context.iter().map(|x| gate * x));
+        // In the network the gate is only used to scale the context. A gradient of its own is brought in by a
+        // gradient of the scaled context that amounts to it, and whose direct part is taken away again.
+        let square: f32 = context.iter().map(|x| x * x).sum();
+        let extra: Vec<f32> = context.iter().map(|x| d_gates[i] * x / square).collect();
+        let d_gated: Vec<f32> =
+            d_gated[i * width..][..width].iter().zip(&extra).map(|(a, b)| a + b).collect();
+        let mut d_context = vec![0.0; width];
+        kernels.gate_backward(GateGradient {
+            context,
+            tanh: &tanh,
+            gate,
+            vector,
+            d_gated: &d_gated,
+            d_context: &mut d_context,
+            d_query: &mut d_query,
+            d_vector: &mut d_vector,
+        });
+        d_contexts.extend(d_context.iter().zip(&extra).map(|(d, extra)| d - gate * extra));
+    }
+    let [d_intent_input, d_weight, d_bias] = layer.backward(kernels, intent_input, &d_query);
+    Passed {
+        outputs: vec![gates, gated],
+        gradients: vec![d_contexts, d_intent_input, d_weight, d_bias, d_vector],
+    }
+}
+
+#[test]
+fn gate_agrees_with_pytorch() {
+    let inputs = ["contexts", "intent_input", "weight", "bias", "vector"];
+    check_golden(&golden_parts().gate, &inputs, &["gates", "gated"], &gate);
+}
+
+#[test]
+fn gate_agrees_with_finite_differences() {
+    for words in [1, 4, 7, 17, 33] {
+        check_differences(&format!("{words} words"), &[words * 32, 96, 96 * 32, 32, 32], 0.3, &gate);
+    }
+}
+
+#[derive(Deserialize)]
+struct GoldenEntropy {
+    inputs: BTreeMap<String, Formula>,
+    targets: Vec<u32>,
+    weights: Vec<f32>,
+    outputs: GoldenEntropyOutputs,
+    gradients: BTreeMap<String, Golden>,
+}
+
+#[derive(Deserialize)]
+struct GoldenEntropyOutputs {
+    loss: f64,
+    row_losses: Vec<f64>,
+    softmax: Golden,
+}
+
+/// The loss of each row, the probabilities and the gradient of the logits.
+fn entropy(
+    kernels: Kernels,
+    n_labels: usize,
+    logits: &[f32],
+    targets: &[u32],
+    weights: &[f32],
+) -> (Vec<f64>, Vec<f32>, Vec<f32>) {
+    let row = padded(n_labels);
+    let mut rows = vec![-1e9; logits.len() / n_labels * row];
+    for (to, from) in rows.chunks_exact_mut(row).zip(logits.chunks_exact(n_labels)) {
+        to[..n_labels].copy_from_slice(from);
+    }
+    kernels.softmax(row, &mut rows);
+    let probabilities = narrow(&rows, row, n_labels);
+    let losses = (rows.chunks_exact_mut(row).zip(targets).zip(weights))
+        .map(|((row, &target), &weight)| cross_entropy(row, target, weight))
+        .collect();
+    (losses, probabilities, narrow(&rows, row, n_labels))
+}
+
+#[test]
+fn cross_entropy_agrees_with_pytorch() {
+    let golden = golden_parts().cross_entropy;
+    let logits = golden.inputs["logits"].values();
+    for kernels in variants() {
+        let (losses, probabilities, gradient) =
+            entropy(kernels, 5, &logits, &golden.targets, &golden.weights);
+        // A loss is the logarithm of a probability that is right to 1e-6 of itself.
+        for (found, golden) in losses.iter().zip(&golden.outputs.row_losses) {
+            assert!((found - golden).abs() < 2e-6, "{kernels:?}: {found} for {golden}");
+        }
+        let loss: f64 =
+            losses.iter().zip(&golden.weights).map(|(loss, &weight)| loss * f64::from(weight)).sum();
+        assert!((loss - golden.outputs.loss).abs() < 5e-6, "{kernels:?}: {loss} for {}", golden.outputs.loss);
+        golden.outputs.softmax.check(&format!("{kernels:?}, softmax"), &probabilities);
+        golden.gradients["logits"].check(&format!("{kernels:?}, gradient"), &gradient);
+    }
+}
+
+#[test]
+fn cross_entropy_agrees_with_finite_differences() {
+    let mut random = Random::new(12);
+    for (n, n_labels) in [(1, 5), (4, 5), (7, 16), (17, 33), (33, 2)] {
+        let logits: Vec<f32> = (0..n * n_labels).map(|_| 8.0 * random.uniform() - 4.0).collect();
+        let targets: Vec<u32> = (0..n).map(|_| random.below(n_labels) as u32).collect();
+        let weights: Vec<f32> = (0..n).map(|_| random.uniform()).collect();
+        for kernels in variants() {
+            let run = |logits: &[f32]| entropy(kernels, n_labels, logits, &targets, &weights);
+            let (_, _, gradient) = run(&logits);
+            check_slope(&format!("{kernels:?}, {n} x {n_labels}"), &logits, &gradient, |moved| {
+                run(moved).0.iter().zip(&weights).map(|(loss, &weight)| loss * f64::from(weight)).sum()
+            });
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct GoldenAdam {
+    inputs: BTreeMap<String, Formula>,
+    learning_rate: f32,
+    max_norm: f32,
+    steps: Vec<GoldenAdamStep>,
+}
+
+#[derive(Deserialize)]
+struct GoldenAdamStep {
+    gradient_norm: f64,
+    after: Vec<f64>,
+}
+
+#[test]
+fn adam_agrees_with_pytorch() {
+    let golden = golden_parts().adam;
+    for kernels in variants() {
+        let mut parameters = widen(&golden.inputs["parameters"].values(), 10, 16);
+        let (mut first, mut second) = (vec![0.0; 16], vec![0.0; 16]);
+        for (t, step) in (1..).zip(&golden.steps) {
+            let gradient = widen(&golden.inputs[&format!("gradient_{t}")].values(), 10, 16);
+            let norm = kernels.sum_squares(&gradient).sqrt();
+            assert!((f64::from(norm) - step.gradient_norm).abs() < 1e-5, "{kernels:?}: norm {norm}");
+            let scale = if norm > golden.max_norm { golden.max_norm / norm } else { 1.0 };
+            let size = StepSize {
+                rate: golden.learning_rate / (1.0 - BETA1.powi(t)),
+                second: 1.0 / (1.0 - BETA2.powi(t)),
+            };
+            let state = Adam { parameters: &mut parameters, first: &mut first, second: &mut second };
+            kernels.adam(state, &gradient, scale, size);
+            // A step moves a parameter by 1e-3 at most, and PyTorch clips to 2e-7 less.
+            for (found, after) in parameters.iter().zip(&step.after) {
+                assert!(
+                    (f64::from(*found) - after).abs() < 2e-7,
+                    "{kernels:?}, step {t}: {found} for {after}"
+                );
+            }
+        }
+        assert!(parameters[10..].iter().all(|&x| x == 0.0), "padding stays zero");
+    }
+}

@@ -1,0 +1,617 @@
+//! The model file: what is saved comes back bit for bit, a model of every format version opens for ever, and no
+//! bytes whatever make loading panic or allocate out of proportion.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::path::Path;
+
+use expect_test::{Expect, expect};
+use meno::Model;
+use meno::corpus::{Corpus, Utterance};
+use meno::encoder::Instructions;
+use meno::engine::Reading;
+use meno::train::{Outcome, TrainSettings, fit};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+// --- allocations -----------------------------------------------------------------------------------------
+
+thread_local! {
+    static LARGEST: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Notes the largest request of each thread, so that a test can show that a number in a file was not believed.
+struct Noting;
+
+fn note(bytes: usize) {
+    // A thread that is ending has no such variable any more.
+    let _ = LARGEST.try_with(|largest| largest.set(largest.get().max(bytes)));
+}
+
+#[global_allocator]
+static ALLOCATOR: Noting = Noting;
+
+// SAFETY: every call is passed on to the system's allocator; noting a number allocates nothing.
+unsafe impl GlobalAlloc for Noting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note(layout.size());
+        // SAFETY: passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        note(layout.size());
+        // SAFETY: passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        note(size);
+        // SAFETY: passed on.
+        unsafe { System.realloc(at, layout, size) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: passed on.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+/// Loads the bytes; whatever they are, no allocation may be larger than a few times their number.
+fn load(bytes: &[u8]) -> meno::Result<Model> {
+    LARGEST.set(0);
+    let loaded = Model::from_bytes(bytes, Path::new("m"));
+    let (largest, allowed) = (LARGEST.get(), 4 * bytes.len() + 64 * 1024);
+    assert!(largest <= allowed, "{largest} bytes allocated at once for a file of {}", bytes.len());
+    loaded
+}
+
+// --- models ----------------------------------------------------------------------------------------------
+
+/// The model of format version 1. It is never made again: that old files open is what it shows.
+const FORMAT_1: &[u8] = include_bytes!("models/format-1.meno");
+
+/// `play [the wall|album] #intent`
+fn utterance(marked: &str) -> Utterance {
+    let (text, intent) = marked.split_once(" #").expect("an intent");
+    let mut utterance = Utterance { intent: intent.to_owned(), ..Utterance::default() };
+    let mut slot = None;
+    // The words of a slot come before its name, so the text is read from its end.
+    for word in text.split(' ').rev() {
+        let (word, name) = match word.strip_suffix(']').and_then(|word| word.split_once('|')) {
+            Some((word, name)) => (word, Some(name)),
+            None => (word, None),
+        };
+        slot = name.or(slot);
+        let (label, word) = match (slot, word.strip_prefix('[')) {
+            (Some(name), Some(word)) => {
+                slot = None;
+                (format!("B-{name}"), word)
+            }
+            (Some(name), None) => (format!("I-{name}"), word),
+            (None, _) => ("O".to_owned(), word),
+        };
+        utterance.labels.insert(0, label);
+        utterance.words.insert(0, word.to_owned());
+    }
+    utterance
+}
+
+fn corpus() -> Corpus {
+    let marked = "\
+play [the wall|album] #play
+play [abbey road|album] now #play
+put on [thriller|album] #play
+put on [the wall|album] please #play
+play [thriller|album] please #play
+now play [abbey road|album] #play
+put [thriller|album] on #play
+play [the wall|album] in [paris|city] #play
+play [abbey road|album] in [rome|city] #play
+weather in [paris|city] #weather
+weather in [new york|city] now #weather
+weather [rome|city] please #weather
+now the weather in [rome|city] #weather
+the weather in [paris|city] please #weather
+please the weather in [new york|city] #weather
+weather [new york|city] #weather
+weather now in [paris|city] #weather
+weather in [rome|city] at 5 #weather
+the weather at 7 in [new york|city] #weather
+put on [abbey road|album] at 9 #play";
+    Corpus { path: "inline".into(), utterances: marked.lines().map(utterance).collect() }
+}
+
+fn train(settings: &TrainSettings) -> Model {
+    match fit(&corpus(), &corpus(), settings, 1, None, &mut ()).unwrap() {
+        Outcome::Finished(model) => *model,
+        Outcome::Stopped { .. } => panic!("nothing stopped it"),
+    }
+}
+
+fn settings() -> TrainSettings {
+    TrainSettings { epochs: 40, rate: 5e-3, batch: 4, embedding: 16, hidden: 16, ..TrainSettings::default() }
+}
+
+/// Made `tests/models/format-1.meno` and prints what is to be recorded; the next format version has another file.
+#[test]
+#[ignore = "writes a file into the source tree"]
+fn make_a_model() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models/new.meno");
+    let model = train(&settings());
+    model.save(&path).unwrap();
+    print!("{}", annotations(&model, &RECORDED.map(|(text, _, _)| text)));
+}
+
+fn annotations(model: &Model, texts: &[&str]) -> String {
+    let mut worker = model.worker();
+    texts.iter().map(|text| format!("{:?}\n", worker.annotate(text, Reading::Text))).collect()
+}
+
+const TEXTS: [&str; 5] =
+    ["Play Abbey Road in Paris, please!", "weather in new york", "", "qwxyz", "42 the wall"];
+
+#[test]
+fn saved_model_comes_back_bit_for_bit() {
+    let model = train(&TrainSettings { epochs: 2, ..settings() });
+    let bytes = model.to_bytes();
+    let loaded = load(&bytes).unwrap();
+    assert!(loaded.to_bytes() == bytes, "other bytes");
+    assert_eq!(annotations(&model, &TEXTS), annotations(&loaded, &TEXTS));
+    assert_eq!(loaded.record(), model.record());
+    assert_eq!(loaded.normalizer(), model.normalizer());
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model");
+    model.save(&path).unwrap();
+    assert!(Model::load(&path).unwrap().to_bytes() == bytes, "other bytes by way of a file");
+}
+
+#[test]
+fn same_seed_gives_the_same_bytes() {
+    let settings = TrainSettings { epochs: 2, ..settings() };
+    assert!(train(&settings).to_bytes() == train(&settings).to_bytes());
+    assert!(train(&settings).to_bytes() != train(&TrainSettings { seed: 2, ..settings }).to_bytes());
+}
+
+/// Labels must be these, probabilities within 1e-4: variants of the kernels round differently.
+#[test]
+fn format_1_opens_for_ever() {
+    assert!(FORMAT_1.len() < 60 * 1024);
+    let model = load(FORMAT_1).unwrap();
+    for instructions in [Instructions::Portable, Instructions::Avx2, Instructions::Avx512] {
+        let Some(mut worker) = model.worker_with(instructions) else { continue };
+        for (text, (intent, probability), tokens) in RECORDED {
+            let annotation = worker.annotate(text, Reading::Text);
+            let choice = annotation.intent.unwrap();
+            assert_eq!(choice.name, intent);
+            assert!((choice.probability - probability).abs() < 1e-4, "{text}: {}", choice.probability);
+            let found: Vec<_> = annotation.tokens.iter().map(|token| (token.text, token.label)).collect();
+            let labels: Vec<_> = tokens.iter().map(|&(text, label, _)| (text, label)).collect();
+            assert_eq!(found, labels, "{instructions:?}");
+            for (token, (_, _, probability)) in annotation.tokens.iter().zip(tokens) {
+                assert!((token.probability - probability).abs() < 1e-4, "{text}: {token:?}");
+            }
+        }
+    }
+}
+
+type Recorded = (&'static str, (&'static str, f32), &'static [(&'static str, &'static str, f32)]);
+
+const RECORDED: [Recorded; 2] = [
+    (
+        "Play Abbey Road in Paris, please!",
+        ("play", 0.912_147),
+        &[
+            ("Play", "O", 0.915_589),
+            ("Abbey", "B-album", 0.561_089),
+            ("Road", "I-album", 0.611_533),
+            ("in", "O", 0.968_497),
+            ("Paris", "B-city", 0.802_520),
+            ("please", "O", 0.974_203),
+        ],
+    ),
+    (
+        "what's the weather in New York at 10?",
+        ("weather", 0.999_937),
+        &[
+            ("what's", "O", 0.871_199),
+            ("the", "O", 0.853_748),
+            ("weather", "O", 0.994_933),
+            ("in", "O", 0.994_297),
+            ("New", "B-city", 0.864_206),
+            ("York", "I-city", 0.696_091),
+            ("at", "O", 0.880_559),
+            ("10", "O", 0.811_827),
+        ],
+    ),
+];
+
+// --- broken files ----------------------------------------------------------------------------------------
+
+/// A model file taken apart: its header and what follows.
+struct File {
+    header: Value,
+    data: Vec<u8>,
+}
+
+impl File {
+    fn new() -> Self {
+        let len = u64::from_le_bytes(FORMAT_1[..8].try_into().unwrap()) as usize;
+        let header = serde_json::from_slice(&FORMAT_1[8..8 + len]).unwrap();
+        File { header, data: FORMAT_1[8 + len..].to_vec() }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut header = self.header.to_string();
+        // The tensors begin at a multiple of eight.
+        header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
+        [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &self.data].concat()
+    }
+
+    /// The JSON document of the model, changed.
+    fn document(mut self, change: impl FnOnce(&mut Value)) -> Self {
+        let text = self.header["__metadata__"]["meno"].as_str().unwrap();
+        let mut document = serde_json::from_str(text).unwrap();
+        change(&mut document);
+        self.header["__metadata__"]["meno"] = document.to_string().into();
+        self
+    }
+
+    fn header(mut self, change: impl FnOnce(&mut Value)) -> Self {
+        change(&mut self.header);
+        self
+    }
+}
+
+fn check(bytes: &[u8], expect: Expect) {
+    let message = match load(bytes) {
+        Ok(_) => "it loads".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    assert!(!message.contains('\n'), "one line: {message:?}");
+    // The place in the JSON is of no interest here: it moves with the order of the fields.
+    expect.assert_eq(message.split(" at line 1 column").next().unwrap_or_default());
+}
+
+fn check_document(change: impl FnOnce(&mut Value), expect: Expect) {
+    check(&File::new().document(change).bytes(), expect);
+}
+
+fn check_header(change: impl FnOnce(&mut Value), expect: Expect) {
+    check(&File::new().header(change).bytes(), expect);
+}
+
+#[test]
+fn taken_apart_and_put_together_it_loads() {
+    check(&File::new().bytes(), expect!["it loads"]);
+    check_document(|_| (), expect!["it loads"]);
+}
+
+#[test]
+fn other_files() {
+    check(b"", expect!["m: not a meno model but an empty file"]);
+    check(b"\xFF\xD8\xFF\xE0\0\x10JFIF\0\x01 and so on", expect!["m: not a meno model but a JPEG picture"]);
+    check(b"\x89PNG\r\n\x1a\n", expect!["m: not a meno model but a PNG picture"]);
+    check(b"PK\x03\x04 zip", expect!["m: not a meno model but a ZIP archive"]);
+    check(b"\x1F\x8B gzip", expect!["m: not a meno model but a gzip archive"]);
+    check(b"{\"format\": 1}", expect!["m: not a meno model but a JSON file"]);
+    check(b"hello", expect!["m: not a meno model but some other file"]);
+    check(&[0; 4096], expect!["m: not a meno model but some other file"]);
+    check(&[0xFF; 4096], expect!["m: not a meno model but some other file"]);
+    // A safetensors file of somebody else, without and with metadata.
+    let tensor = br#"{"weight":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}     "#;
+    check(
+        &[&(tensor.len() as u64).to_le_bytes()[..], tensor, &[0; 4]].concat(),
+        expect!["m: a safetensors file, but not one that meno wrote"],
+    );
+    let tensor = br#"{"__metadata__":{"format":"pt"},"weight":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}      "#;
+    check(
+        &[&(tensor.len() as u64).to_le_bytes()[..], tensor, &[0; 4]].concat(),
+        expect!["m: a safetensors file, but not one that meno wrote"],
+    );
+}
+
+#[test]
+fn truncated() {
+    let header = 8 + u64::from_le_bytes(FORMAT_1[..8].try_into().unwrap()) as usize;
+    check(&FORMAT_1[..1], expect!["m: not a meno model but some other file"]);
+    check(&FORMAT_1[..7], expect!["m: not a meno model but some other file"]);
+    check(&FORMAT_1[..8], expect!["m: not a meno model but some other file"]);
+    check(&FORMAT_1[..9], expect!["m: truncated or damaged model file"]);
+    check(&FORMAT_1[..header / 2], expect!["m: truncated or damaged model file"]);
+    check(&FORMAT_1[..header - 1], expect!["m: truncated or damaged model file"]);
+    check(&FORMAT_1[..header], expect!["m: truncated or damaged model file"]);
+    check(&FORMAT_1[..header + 1], expect!["m: truncated or damaged model file"]);
+    check(&FORMAT_1[..FORMAT_1.len() - 1], expect!["m: truncated or damaged model file"]);
+    check(&[FORMAT_1, &[0]].concat(), expect!["m: truncated or damaged model file"]);
+    for len in (0..FORMAT_1.len()).step_by(997) {
+        assert!(load(&FORMAT_1[..len]).is_err(), "cut to {len}");
+    }
+}
+
+#[test]
+fn header_length_lies() {
+    let with_length = |len: u64| [&len.to_le_bytes(), &FORMAT_1[8..]].concat();
+    check(&with_length(0), expect!["m: truncated or damaged model file"]);
+    check(&with_length(1), expect!["m: truncated or damaged model file"]);
+    check(&with_length(FORMAT_1.len() as u64), expect!["m: truncated or damaged model file"]);
+    check(&with_length(99_999_999), expect!["m: truncated or damaged model file"]);
+    check(&with_length(100_000_001), expect!["m: truncated or damaged model file"]);
+    check(&with_length(u64::MAX / 2), expect!["m: truncated or damaged model file"]);
+    check(&with_length(u64::MAX - 7), expect!["m: truncated or damaged model file"]);
+    check(&with_length(u64::MAX), expect!["m: truncated or damaged model file"]);
+}
+
+#[test]
+fn damaged_tensors() {
+    check_header(
+        |header| header["slot.weight"]["dtype"] = "F64".into(),
+        expect!["m: truncated or damaged model file"],
+    );
+    check_header(
+        |header| header["slot.weight"]["dtype"] = "I32".into(),
+        expect![[r#"m: tensor "slot.weight" is I32 [64, 5], not F32 [64, 5]"#]],
+    );
+    check_header(
+        |header| header["slot.weight"]["dtype"] = "F31".into(),
+        expect!["m: truncated or damaged model file"],
+    );
+    check_header(
+        |header| {
+            let [a, b] = [0, 1].map(|i| header["slot.weight"]["shape"][i].clone());
+            header["slot.weight"]["shape"] = json!([b, a]);
+        },
+        expect![[r#"m: tensor "slot.weight" is F32 [5, 64], not F32 [64, 5]"#]],
+    );
+    check_header(
+        |header| header["slot.weight"]["shape"] = json!([1, 1, 0]),
+        expect!["m: truncated or damaged model file"],
+    );
+    check_header(
+        |header| header["slot.weight"]["shape"] = json!([u64::MAX, u64::MAX]),
+        expect!["m: truncated or damaged model file"],
+    );
+    check_header(
+        |header| header["slot.weight"]["data_offsets"] = json!([0, u64::MAX]),
+        expect!["m: truncated or damaged model file"],
+    );
+    check_header(
+        |header| header["slot.weight"]["data_offsets"] = json!([8, 4]),
+        expect!["m: truncated or damaged model file"],
+    );
+    check_header(
+        |header| {
+            let tensor = header.as_object_mut().unwrap().remove("slot.weight").unwrap();
+            header["slots.weight"] = tensor;
+        },
+        expect![[r#"m: tensor "slot.weight" is missing"#]],
+    );
+    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let mut file = File::new();
+        file.data[..4].copy_from_slice(&value.to_le_bytes());
+        let error = load(&file.bytes()).unwrap_err().to_string();
+        assert_eq!(error, "m: tensor \"embedding\" holds a value that is not finite");
+    }
+}
+
+#[test]
+fn damaged_documents() {
+    check_header(
+        |header| header["__metadata__"]["meno"] = "{\"format\":1,".into(),
+        expect!["m: damaged description of the model: EOF while parsing a value"],
+    );
+    check_header(
+        |header| header["__metadata__"]["meno"] = "[".repeat(100_000).into(),
+        expect!["m: damaged description of the model: invalid type: sequence, expected u32"],
+    );
+    check_header(
+        |header| header["__metadata__"]["meno"] = json!(1),
+        expect!["m: truncated or damaged model file"],
+    );
+    check_document(
+        |document| document["format"] = json!(0),
+        expect!["m: damaged description of the model: there is no format version 0"],
+    );
+    check_document(
+        |document| document["format"] = json!(2),
+        expect!["m: format version 2, but this program reads up to version 1; update meno"],
+    );
+    check_document(
+        |document| document["format"] = json!(u64::MAX),
+        expect![
+            "m: damaged description of the model: invalid value: integer `18446744073709551615`, expected u32"
+        ],
+    );
+    check_document(
+        |document| document["format"] = json!("1"),
+        expect![[r#"m: damaged description of the model: invalid type: string "1", expected u32"#]],
+    );
+    check_document(
+        |document| document["architecture"] = json!("slot_gated.v2\n"),
+        expect![[r#"m: unknown architecture "slot_gated.v2\n"; this program has "slot_gated.v1""#]],
+    );
+    check_document(
+        |document| document["vocabulary"][1] = json!(1),
+        expect!["m: damaged description of the model: invalid type: integer `1`, expected a string"],
+    );
+    check_document(
+        |document| document["vocabulary"][2] = document["vocabulary"][1].clone(),
+        expect![[r#"m: damaged description of the model: word "in" is listed twice"#]],
+    );
+    check_document(
+        |document| document["id2label"]["1"] = document["id2label"]["0"].clone(),
+        expect![[r#"m: damaged description of the model: label "O" is listed twice"#]],
+    );
+    check_document(
+        |document| document["intents"][1] = document["intents"][0].clone(),
+        expect![[r#"m: damaged description of the model: intent "play" is listed twice"#]],
+    );
+    check_document(
+        |document| {
+            let label = document["id2label"].as_object_mut().unwrap().remove("1").unwrap();
+            document["id2label"]["77"] = label;
+        },
+        expect!["m: damaged description of the model: label ids are not 0, 1, 2, ..."],
+    );
+    check_document(
+        |document| document["id2label"]["-1"] = json!("O"),
+        expect!["m: damaged description of the model: invalid value: integer `-1`, expected u32"],
+    );
+    for field in ["format", "shape", "intents", "vocabulary", "text", "training", "id2label"] {
+        let change = |document: &mut Value| drop(document.as_object_mut().unwrap().remove(field));
+        let error = load(&File::new().document(change).bytes()).unwrap_err().to_string();
+        let start = format!("m: damaged description of the model: missing field `{field}` at line 1");
+        assert!(error.starts_with(&start), "{error}");
+    }
+    // What a later program may add without a new version.
+    let file = File::new().document(|document| {
+        document["thresholds"] = json!([0.5]);
+        document["training"]["settings"]["warmup"] = json!(3);
+        document["text"]["emoji"] = json!("keep");
+    });
+    check(&file.bytes(), expect!["it loads"]);
+}
+
+#[test]
+fn damaged_shapes() {
+    let shape =
+        |field: &'static str, value: u64| move |document: &mut Value| document["shape"][field] = json!(value);
+    check_document(
+        shape("words", 0),
+        expect!["m: damaged description of the model: 0 words stated, 19 listed"],
+    );
+    check_document(
+        shape("words", 1_000_000_000_000),
+        expect!["m: damaged description of the model: 1000000000000 words stated, 19 listed"],
+    );
+    check_document(
+        shape("words", u64::MAX),
+        expect!["m: damaged description of the model: 18446744073709551615 words stated, 19 listed"],
+    );
+    check_document(
+        shape("labels", 4),
+        expect!["m: damaged description of the model: 4 labels stated, 5 listed"],
+    );
+    check_document(
+        shape("intents", 3),
+        expect!["m: damaged description of the model: 3 intents stated, 2 listed"],
+    );
+    check_document(shape("embedding", 0), expect!["m: embedding width 0 is not a multiple of 16 up to 4096"]);
+    check_document(
+        shape("embedding", 17),
+        expect!["m: embedding width 17 is not a multiple of 16 up to 4096"],
+    );
+    check_document(
+        shape("embedding", 32),
+        expect![[r#"m: tensor "lstm.input" is F32 [16, 128], not F32 [32, 128]"#]],
+    );
+    check_document(
+        shape("embedding", 1_000_000_000_000),
+        expect!["m: embedding width 1000000000000 is not a multiple of 16 up to 4096"],
+    );
+    check_document(shape("hidden", 0), expect!["m: hidden width 0 is not a multiple of 16 up to 4096"]);
+    check_document(
+        shape("hidden", 4096),
+        expect![[r#"m: tensor "lstm.input" is F32 [16, 128], not F32 [16, 32768]"#]],
+    );
+    check_document(shape("hidden", 4112), expect!["m: hidden width 4112 is not a multiple of 16 up to 4096"]);
+    check_document(
+        shape("hidden", u64::MAX),
+        expect!["m: hidden width 18446744073709551615 is not a multiple of 16 up to 4096"],
+    );
+    check_document(
+        |document| document["shape"]["hidden"] = json!(-16),
+        expect!["m: damaged description of the model: invalid value: integer `-16`, expected usize"],
+    );
+    check_document(
+        |document| {
+            document["shape"]["words"] = json!(0);
+            document["vocabulary"] = json!([]);
+        },
+        expect!["m: damaged description of the model: 0 words stated, 0 listed"],
+    );
+    check_document(
+        |document| {
+            document["shape"]["labels"] = json!(0);
+            document["id2label"] = json!({});
+        },
+        expect!["m: damaged description of the model: 0 labels stated, 0 listed"],
+    );
+}
+
+#[test]
+fn damaged_text_settings() {
+    check_document(
+        |document| document["text"] = json!(null),
+        expect!["m: damaged description of the model: invalid type: null, expected struct Settings"],
+    );
+    check_document(
+        |document| document["text"]["case"] = json!("sPoNgE"),
+        expect![
+            "m: damaged description of the model: unknown variant `sPoNgE`, expected one of `lower`, `upper`, `keep`"
+        ],
+    );
+    check_document(
+        |document| document["text"]["marks"]["ab"] = json!({}),
+        expect![[r#"m: damaged description of the model: invalid value: string "ab", expected a character"#]],
+    );
+    check_document(
+        |document| document["text"]["marks"]["!"] = json!({"edge": "beside"}),
+        expect![
+            "m: damaged description of the model: unknown variant `beside`, expected one of `attached`, `apart`, `dropped`, `joined`"
+        ],
+    );
+    check_document(
+        |document| document["text"]["kept"] = json!("st."),
+        expect![[r#"m: damaged description of the model: invalid type: string "st.", expected a sequence"#]],
+    );
+    // Odd but possible.
+    check_document(|document| document["text"]["kept"] = json!(["", " ", "\u{0}", "ẞ"]), expect!["it loads"]);
+    check_document(|document| document["text"] = json!({}), expect!["it loads"]);
+}
+
+/// Whatever loads must also run, and answer with probabilities.
+fn run(model: &Model) {
+    let mut worker = model.worker();
+    for text in TEXTS {
+        let annotation = worker.annotate(text, Reading::Text);
+        for token in &annotation.tokens {
+            assert!((0.0..=1.001).contains(&token.probability), "{token:?}");
+        }
+    }
+}
+
+#[test]
+fn weights_of_any_size_run() {
+    for value in [f32::MAX, f32::MIN, 1e-45, -0.0] {
+        let mut file = File::new();
+        let (floats, _) = file.data.as_chunks_mut::<4>();
+        for (i, bytes) in floats.iter_mut().enumerate() {
+            *bytes = if i % 3 == 0 { (-value).to_le_bytes() } else { value.to_le_bytes() };
+        }
+        run(&load(&file.bytes()).unwrap());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// Flipped bytes, mostly in the header, where they can do harm, and cuts.
+    #[test]
+    fn flips_and_cuts_never_panic(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..10), 1..8),
+        cut in prop::option::weighted(0.3, any::<prop::sample::Index>()),
+    ) {
+        let header = 8 + u64::from_le_bytes(FORMAT_1[..8].try_into().unwrap()) as usize;
+        let mut bytes = FORMAT_1.to_vec();
+        for (index, byte, place) in flips {
+            let within = if place == 0 { bytes.len() } else { header };
+            let at = index.index(within);
+            bytes[at] = byte;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        if let Ok(model) = load(&bytes) {
+            run(&model);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Fuzzes the loaders and readers: scripts/fuzz.sh [seconds for each target, 60 by default]
+#
+# Installs cargo-fuzz if it is missing. Without a sanitizer the stable toolchain will do: outside the kernels there is
+# no unsafe code, and the fuzzer looks for panics, endless loops and allocations out of proportion. What it finds lies
+# in fuzz/artifacts; `cargo fuzz run TARGET FILE --sanitizer none` shows it again.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-60}
+
+if ! cargo fuzz --version >/dev/null 2>&1; then
+    cargo install cargo-fuzz --locked
+fi
+
+# The seeds: real files, from which the fuzzer goes on.
+seeds=fuzz/corpus
+mkdir -p $seeds/model $seeds/corpus $seeds/text
+cp crates/meno/tests/models/*.meno $seeds/model/
+printf '\0play the wall\nweather in rome\n---\nO B-album I-album\nO O B-city\n---\nplay\nweather\n' >$seeds/corpus/folder
+printf '\001# intent: play\nplay O\nthe B-album\nwall I-album\n\nweather O\nrome B-city\n' >$seeds/corpus/conll
+printf '\002{"tokens":["play","thriller"],"ner_tags":["O","B-album"],"intent":"play"}\n' >$seeds/corpus/jsonl
+printf '\003{"language":"en","intents":{"play":{"utterances":[{"data":[{"text":"play "},{"text":"thriller","entity":"album","slot_name":"album"}]}]}}}' >$seeds/corpus/snips
+printf '\004nlu:\n- intent: play\n  examples: |\n    - play [thriller](album)\n    - put on [the wall]{"entity":"album"}\n' >$seeds/corpus/rasa
+printf '\005{"id":"1","intent":"play","partition":"train","annot_utt":"play [album : the wall]"}\n' >$seeds/corpus/massive
+printf "don't fly to st. paul at 5 pm\nu.s. 5:30 \$20 it's\n\nWhat’s the fare to St. Paul, after 5pm?" >$seeds/text/typed
+
+for target in model corpus text; do
+    echo "== $target: $seconds s"
+    cargo fuzz run "$target" --sanitizer none -- -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1
+done
+rm -rf /dev/shm/meno-fuzz-* "${TMPDIR:-/tmp}"/meno-fuzz-*
