@@ -28,9 +28,8 @@ const REQUESTS: [&str; 5] = [
     "Add two pounds of ground beef to my shopping list",
 ];
 
-/// The corpus is small: an epoch has few steps, so more and larger ones are taken than by default.
+/// The corpus is small: an epoch has few steps, so more of them are taken than by default.
 const EPOCHS: usize = 50;
-const RATE: f32 = 2e-3;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -83,8 +82,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
 }
 
 fn train(args: &Args, dataset: &Dataset, style: Style) -> Result<Box<Model>> {
-    let settings =
-        TrainSettings { seed: args.seed, epochs: args.epochs, rate: RATE, ..TrainSettings::default() };
+    let settings = TrainSettings { seed: args.seed, epochs: args.epochs, ..TrainSettings::default() };
     let threads = threads(args.threads);
     let mut watcher = Watcher::new(None, style.stderr);
     let outcome = fit(&dataset.train, &dataset.valid, &settings, threads, None, &mut watcher)?;

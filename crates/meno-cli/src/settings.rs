@@ -20,9 +20,12 @@ pub struct TrainArgs {
     /// Width of a word embedding, a multiple of 16 (64).
     #[arg(long, value_name = "N")]
     embedding: Option<usize>,
-    /// Learning rate (0.001).
+    /// Learning rate (0.002).
     #[arg(long, value_name = "X")]
     rate: Option<f32>,
+    /// How much the slots count in the loss, where the intent counts 1 (16).
+    #[arg(long, value_name = "X")]
+    slot_weight: Option<f32>,
     /// Share of activations that are dropped while training (0.5).
     #[arg(long, value_name = "X")]
     dropout: Option<f32>,
@@ -37,6 +40,7 @@ impl TrainArgs {
             hidden: self.hidden.unwrap_or(base.hidden),
             embedding: self.embedding.unwrap_or(base.embedding),
             rate: self.rate.unwrap_or(base.rate),
+            slot_weight: self.slot_weight.unwrap_or(base.slot_weight),
             dropout: self.dropout.unwrap_or(base.dropout),
             ..base
         }
@@ -56,7 +60,8 @@ mod tests {
     /// The defaults stand in the help by hand, because what was not typed must be told from what was.
     #[test]
     fn help_tells_the_defaults() {
-        let TrainSettings { epochs, batch, hidden, embedding, rate, dropout, .. } = TrainSettings::default();
+        let TrainSettings { epochs, batch, hidden, embedding, rate, slot_weight, dropout, .. } =
+            TrainSettings::default();
         let command = TrainArgs::augment_args(Command::new("train"));
         for (name, value) in [
             ("epochs", epochs.to_string()),
@@ -64,6 +69,7 @@ mod tests {
             ("hidden", hidden.to_string()),
             ("embedding", embedding.to_string()),
             ("rate", rate.to_string()),
+            ("slot_weight", slot_weight.to_string()),
             ("dropout", dropout.to_string()),
         ] {
             let arg = command.get_arguments().find(|arg| arg.get_id() == name).expect(name);

@@ -108,9 +108,9 @@ fn refuses_files_that_are_no_models() {
         error: jpeg: not a meno model but a JPEG picture
         error: empty: not a meno model but an empty file
         error: text: not a meno model but some other file
-        error: header: not a meno model but a truncated or damaged model file
-        error: half: not a meno model but a truncated or damaged model file
-        error: short: not a meno model but a truncated or damaged model file
+        error: header: truncated or damaged model file
+        error: half: truncated or damaged model file
+        error: short: truncated or damaged model file
     "#]]
     .assert_eq(&errors);
 }

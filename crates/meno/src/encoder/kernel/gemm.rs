@@ -118,7 +118,7 @@ pub(super) unsafe fn gemm<S: Simd>(gemm: &mut Gemm<'_>) {
                     let mut panel = 0;
                     while panel < panels {
                         let width = (panels - panel).min(S::TILE_PANELS.min(MAX_PANELS));
-                        let from = b.as_ptr().add(k_start * b_row + panel * LANES);
+                        let from = b.as_ptr().wrapping_add(k_start * b_row + panel * LANES);
                         pack::<S>(k, width, from, b_row, packed);
                         let part = Raw {
                             k,
@@ -173,8 +173,9 @@ unsafe fn multiply<S: Simd>(m: usize, panels: usize, raw: Raw) {
             // SAFETY: rows and panels are inside the matrices that the caller vouched for.
             unsafe {
                 let part = Raw {
-                    a: raw.a.add(row * raw.a_row),
-                    b: raw.b.add(panel * raw.b_panel),
+                    // Wrapping, because with k = 0 both may be empty.
+                    a: raw.a.wrapping_add(row * raw.a_row),
+                    b: raw.b.wrapping_add(panel * raw.b_panel),
                     c: raw.c.add(row * raw.c_row + panel * raw.c_panel),
                     ..raw
                 };

@@ -1,0 +1,308 @@
+//! The slot-gated joint tagger with full attention (Goo et al. 2018), version `slot_gated.v1`.
+//!
+//! ```text
+//! h       BiLSTM of the embedded words, dropout before and after
+//! c_i     = sum_j a_ij h_j,  a_i = softmax_j v . tanh(A h_j + B h_i + b)          slot attention
+//! d       the same with the last states as the query                              intent attention
+//! g_i     = sum v_g tanh(c_i + W_g [d ; last] + b_g)                              gate
+//! slots   = W_s [g_i c_i ; h_i] + b_s          intent = W_i [d ; last] + b_i
+//! ```
+//! `last` is `[forward c, forward h, backward c, backward h]` after the last word of each direction, without dropout.
+
+mod backward;
+mod forward;
+
+use super::batch::Batch;
+use super::bilstm::{BiLstm, BiLstmState};
+use super::kernel::{Attention, Buffer, Kernels, padded};
+use super::linear::{Linear, row_of};
+use super::parameters::{Layout, Parameters, Tensor};
+use crate::random::Random;
+use std::ops::Range;
+
+/// The sizes of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SlotGatedShape {
+    /// Words of the vocabulary, the one for unknown words included.
+    pub words: usize,
+    /// Slot labels.
+    pub labels: usize,
+    /// Intents.
+    pub intents: usize,
+    /// Width of an embedding; a multiple of 16.
+    pub embedding: usize,
+    /// Width of the hidden state of one direction; a multiple of 16.
+    pub hidden: usize,
+}
+
+/// The network: where its parameters lie, and what it does with them.
+#[derive(Clone, Debug)]
+pub struct SlotGated {
+    shape: SlotGatedShape,
+    layout: Layout,
+    embedding: Tensor,
+    lstm: BiLstm,
+    /// Slot keys, slot queries and intent keys side by side.
+    project: Linear,
+    query_bias: Tensor,
+    slot_vector: Tensor,
+    intent_query: Linear,
+    intent_vector: Tensor,
+    gate: Linear,
+    gate_vector: Tensor,
+    slot: Linear,
+    intent: Linear,
+}
+
+/// How much an utterance counts in the loss.
+#[derive(Clone, Copy, Debug)]
+pub struct LossWeights {
+    /// The mean cross entropy of its slot labels.
+    pub slots: f32,
+    /// The cross entropy of its intent.
+    pub intent: f32,
+}
+
+/// Work done once for the most frequent words of a network whose parameters do not change any more.
+#[derive(Clone, Default)]
+pub struct Prepared {
+    gates: Buffer,
+}
+
+/// Everything one thread needs to run the network, kept from one batch to the next.
+#[derive(Default)]
+pub struct Workspace {
+    batch: Batch,
+    words: Vec<u32>,
+    x: Buffer,
+    x_factors: Buffer,
+    lstm: BiLstmState,
+    out: Buffer,
+    out_factors: Buffer,
+    /// Keys and queries of the attentions, as exponentials.
+    projected: Buffer,
+    intent_query: Buffer,
+    weights_at: Vec<usize>,
+    weights: Buffer,
+    context: Buffer,
+    intent_weights: Buffer,
+    intent_input: Buffer,
+    gate_query: Buffer,
+    gate_tanh: Buffer,
+    gates: Vec<f32>,
+    slot_input: Buffer,
+    slot_logits: Buffer,
+    intent_logits: Buffer,
+    d_slot_input: Buffer,
+    d_context: Buffer,
+    d_out: Buffer,
+    d_hidden: Buffer,
+    d_gate_query: Buffer,
+    d_intent_input: Buffer,
+    d_weights: Buffer,
+    d_projected: Buffer,
+    d_query: Buffer,
+    d_intent_query: Buffer,
+    d_vectors: Buffer,
+    d_x: Buffer,
+}
+
+impl SlotGated {
+    /// A network of this shape.
+    pub fn new(shape: SlotGatedShape) -> Self {
+        let SlotGatedShape { words, labels, intents, embedding, hidden } = shape;
+        let (width, last) = (2 * hidden, 4 * hidden);
+        let mut layout = Layout::default();
+        let mut lstm = BiLstm::new(&mut layout, embedding, hidden);
+        let key = layout.matrix("slot_attention.key", width, width);
+        layout.matrix("slot_attention.query", width, width);
+        layout.matrix("intent_attention.key", width, width);
+        let mut matrix =
+            |name, rows, columns| Linear { weight: layout.matrix(name, rows, columns), bias: None };
+        let mut intent_query = matrix("intent_attention.query", last, width);
+        let mut gate = matrix("gate.weight", width + last, width);
+        let mut slot = matrix("slot.weight", 2 * width, labels);
+        let mut intent = matrix("intent.weight", width + last, intents);
+        lstm.bias(&mut layout);
+        intent_query.bias = Some(layout.vector("intent_attention.query_bias", width));
+        gate.bias = Some(layout.vector("gate.bias", width));
+        slot.bias = Some(layout.vector("slot.bias", labels));
+        intent.bias = Some(layout.vector("intent.bias", intents));
+        SlotGated {
+            shape,
+            lstm,
+            project: Linear { weight: key.beside(3), bias: None },
+            query_bias: layout.vector("slot_attention.query_bias", width),
+            slot_vector: layout.vector("slot_attention.vector", width),
+            intent_query,
+            intent_vector: layout.vector("intent_attention.vector", width),
+            gate,
+            gate_vector: layout.vector("gate.vector", width),
+            slot,
+            intent,
+            embedding: layout.table("embedding", words, embedding),
+            layout,
+        }
+    }
+
+    /// The sizes.
+    pub fn shape(&self) -> SlotGatedShape {
+        self.shape
+    }
+
+    /// Where the parameters lie.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The table of word embeddings.
+    pub(crate) fn embedding(&self) -> Tensor {
+        self.embedding
+    }
+
+    /// The matrices in the order of their layout, those that are multiplied at once as one.
+    pub(crate) fn matrices(&self) -> [Tensor; 8] {
+        let [forward, backward] = self.lstm.recurrent();
+        [
+            self.lstm.input().weight,
+            forward,
+            backward,
+            self.project.weight,
+            self.intent_query.weight,
+            self.gate.weight,
+            self.slot.weight,
+            self.intent.weight,
+        ]
+    }
+
+    /// Random parameters as the original implementation starts from: uniform within the square root of 6 over the
+    /// sum of both dimensions, biases zero but for the forget gates', which are one.
+    pub fn initial(&self, random: &mut Random) -> Parameters {
+        let mut parameters = Parameters::zeros(&self.layout);
+        for (name, tensor) in self.layout.tensors() {
+            let (rows, columns) = (tensor.rows(), tensor.columns());
+            let limit = match name {
+                "lstm.bias" => {
+                    let hidden = self.shape.hidden;
+                    let mut column = 0;
+                    parameters.fill(tensor, || {
+                        let forget = column / hidden % 4 == 1;
+                        column += 1;
+                        f32::from(u8::from(forget))
+                    });
+                    continue;
+                }
+                name if name.ends_with("bias") => continue,
+                // Both directions and all gates of one direction are one matrix each there.
+                "lstm.input" | "lstm.recurrent_forward" | "lstm.recurrent_backward" => {
+                    (6.0 / (self.shape.embedding + 5 * self.shape.hidden) as f32).sqrt()
+                }
+                name if name.ends_with("vector") => (3.0 / columns as f32).sqrt(),
+                _ => (6.0 / (rows + columns) as f32).sqrt(),
+            };
+            parameters.fill(tensor, || (2.0 * random.uniform() - 1.0) * limit);
+        }
+        self.pad(&mut parameters);
+        parameters
+    }
+
+    /// Fills the padding of the heads, which must never win a softmax.
+    pub(crate) fn pad(&self, parameters: &mut [f32]) {
+        for bias in [self.slot.bias, self.intent.bias].into_iter().flatten() {
+            bias.of_mut(parameters)[bias.columns()..].fill(PADDING);
+        }
+    }
+
+    /// The slot logits of the last forward pass, a row for each word, utterance after utterance.
+    pub fn slot_logits<'w>(&self, w: &'w Workspace) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
+        let (width, labels) = (self.slot.weight.width(), self.shape.labels);
+        w.slot_logits[..w.batch.words() * width].chunks_exact(width).map(move |row| &row[..labels])
+    }
+
+    /// The intent logits of the last forward pass, a row for each utterance.
+    pub fn intent_logits<'w>(&self, w: &'w Workspace) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
+        let (width, intents) = (self.intent.weight.width(), self.shape.intents);
+        w.intent_logits[..w.batch.len() * width].chunks_exact(width).map(move |row| &row[..intents])
+    }
+
+    /// The loss of the last forward pass, and in place of the logits its gradient.
+    ///
+    /// The cross entropy of the slots is averaged over the words of an utterance.
+    pub fn loss<'a>(
+        &self,
+        kernels: Kernels,
+        answers: impl Iterator<Item = (&'a [u32], u32)>,
+        weights: LossWeights,
+        w: &mut Workspace,
+    ) -> f64 {
+        let (labels, intents) = (self.slot.weight.width(), self.intent.weight.width());
+        let slot_logits = &mut w.slot_logits[..w.batch.words() * labels];
+        let intent_logits = &mut w.intent_logits[..w.batch.len() * intents];
+        kernels.softmax(labels, slot_logits);
+        kernels.softmax(intents, intent_logits);
+        let mut loss = 0.0;
+        for (utterance, (gold_labels, gold_intent)) in answers.enumerate() {
+            let rows = w.batch.rows(utterance);
+            assert_eq!(gold_labels.len(), rows.len(), "one label for each word");
+            let each = weights.slots / rows.len() as f32;
+            for (i, &label) in rows.zip(gold_labels) {
+                loss +=
+                    f64::from(each) * cross_entropy(&mut slot_logits[i * labels..][..labels], label, each);
+            }
+            let row = &mut intent_logits[utterance * intents..][..intents];
+            loss += f64::from(weights.intent) * cross_entropy(row, gold_intent, weights.intent);
+        }
+        loss
+    }
+
+    /// The width of a hidden state of both directions.
+    fn width(&self) -> usize {
+        2 * self.shape.hidden
+    }
+
+    /// The slot and the intent attention of the utterance in `rows`.
+    fn attentions<'a>(
+        &self,
+        parameters: &'a [f32],
+        rows: Range<usize>,
+        exponentials: &'a [f32],
+        intent_query: &'a [f32],
+    ) -> (Attention<'a>, Attention<'a>) {
+        let (width, projected_row) = (self.width(), row_of(3 * self.width()));
+        let words = rows.len();
+        let exponentials = &exponentials[rows.start * projected_row..rows.end * projected_row];
+        let slots = Attention {
+            queries: words,
+            words,
+            width,
+            keys: exponentials,
+            key_row: projected_row,
+            query: &exponentials[width..],
+            query_row: projected_row,
+            vector: self.slot_vector.of(parameters),
+            weights_row: padded(words),
+        };
+        let intents = Attention {
+            queries: 1,
+            keys: &exponentials[2 * width..],
+            query: &intent_query[..width],
+            query_row: width,
+            vector: self.intent_vector.of(parameters),
+            ..slots
+        };
+        (slots, intents)
+    }
+}
+
+/// The bias of labels and intents that are only padding.
+const PADDING: f32 = -1e9;
+
+/// `-ln p` of the right answer; turns the probabilities into `weight` times the gradient of the logits.
+pub(super) fn cross_entropy(probabilities: &mut [f32], answer: u32, weight: f32) -> f64 {
+    let p = probabilities[answer as usize];
+    probabilities[answer as usize] -= 1.0;
+    for x in probabilities {
+        *x *= weight;
+    }
+    -f64::from(p.max(1e-20)).ln()
+}
