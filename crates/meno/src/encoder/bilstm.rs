@@ -236,13 +236,6 @@ impl BiLstm {
         let to = RowsMut { data: &mut state.d_hidden, row: h };
         self.recurrent[direction].backward_input(kernels, transposed, d_gates, to, false);
     }
-
-    pub fn transpose(&self, kernels: Kernels, parameters: &[f32], transposed: &mut [f32]) {
-        self.input.transpose(kernels, parameters, transposed);
-        for recurrent in &self.recurrent {
-            recurrent.transpose(kernels, parameters, transposed);
-        }
-    }
 }
 
 /// The rows of the step that comes before `step` in this direction, as far as they go on into `step`.

@@ -64,7 +64,7 @@ impl Linear {
         });
     }
 
-    /// `dx = dy W^T` or `dx += dy W^T`, with `W^T` from [`Linear::transpose`]
+    /// `dx = dy W^T` or `dx += dy W^T`, with `W^T` where `W` lies in the layout
     pub fn backward_input(
         &self,
         kernels: Kernels,
@@ -84,12 +84,6 @@ impl Linear {
             c_panel: LANES,
             accumulate,
         });
-    }
-
-    /// Puts `W^T` where `W` lies in the layout.
-    pub fn transpose(&self, kernels: Kernels, parameters: &[f32], transposed: &mut [f32]) {
-        let (rows, columns) = (self.weight.rows(), self.weight.width());
-        kernels.transpose_panels(rows, columns, self.weight.of(parameters), self.weight.of_mut(transposed));
     }
 }
 

@@ -106,10 +106,7 @@ impl Optimizer {
         shards: &[&Workspace],
         parameters: &mut Parameters,
     ) {
-        let squares = self.sum_matrices(kernels, network, shards)
-            + self.sum_vectors(kernels, network, shards)
-            + self.sum_rows(kernels, network, shards);
-        let norm = squares.sqrt();
+        let norm = self.sum(kernels, network, shards).sqrt();
         let scale = if norm > self.clip { self.clip / norm } else { 1.0 };
         let size = step_size(self.sizes.len() + 1, rate);
         self.sizes.push(size);
@@ -129,48 +126,69 @@ impl Optimizer {
         }
     }
 
-    /// The gradients of the matrices, shard after shard; gives the sum of their squares.
-    fn sum_matrices(&mut self, kernels: Kernels, network: &SlotGated, shards: &[&Workspace]) -> f32 {
-        let mut rest = &mut self.gradient[..self.matrices];
-        let mut work = Vec::with_capacity(self.pieces.len());
-        for piece in &self.pieces {
-            let (gradient, after) = rest.split_at_mut(piece.len);
-            work.push((piece, gradient));
-            rest = after;
-        }
-        let products: Vec<_> = shards.iter().map(|shard| network.products(shard)).collect();
-        let squares: Vec<f32> = (work.into_par_iter())
-            .map(|(piece, gradient)| {
-                for (i, products) in products.iter().enumerate() {
-                    products[piece.matrix].run(kernels, piece.first_panel, gradient, i > 0);
-                }
-                kernels.sum_squares(gradient)
-            })
-            .collect();
-        squares.iter().sum()
+    /// The gradients of all parameters, shard after shard; gives the sum of their squares.
+    fn sum(&mut self, kernels: Kernels, network: &SlotGated, shards: &[&Workspace]) -> f32 {
+        let (matrices, vectors) = self.gradient[..self.dense].split_at_mut(self.matrices);
+        let rows = self.row_gradients.clear(self.touched.len() * self.table.width());
+        let (matrices, (vectors, rows)) = rayon::join(
+            || sum_matrices(kernels, network, shards, &self.pieces, matrices),
+            || {
+                let vectors = sum_vectors(kernels, network, shards, vectors);
+                (vectors, sum_rows(kernels, network, shards, &self.touched, rows))
+            },
+        );
+        matrices + vectors + rows
     }
+}
 
-    fn sum_vectors(&mut self, kernels: Kernels, network: &SlotGated, shards: &[&Workspace]) -> f32 {
-        let vectors = &mut self.gradient[self.matrices..self.dense];
-        vectors.fill(0.0);
-        for shard in shards {
-            kernels.add(network.d_vectors(shard), vectors);
-        }
-        kernels.sum_squares(vectors)
+fn sum_matrices(
+    kernels: Kernels,
+    network: &SlotGated,
+    shards: &[&Workspace],
+    pieces: &[Piece],
+    mut gradient: &mut [f32],
+) -> f32 {
+    let mut work = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let (part, rest) = gradient.split_at_mut(piece.len);
+        work.push((piece, part));
+        gradient = rest;
     }
-
-    /// The gradients of each touched row; gives the sum of their squares.
-    fn sum_rows(&mut self, kernels: Kernels, network: &SlotGated, shards: &[&Workspace]) -> f32 {
-        let width = self.table.width();
-        let sums = self.row_gradients.clear(self.touched.len() * width);
-        for shard in shards {
-            for (word, gradient) in network.d_words(shard) {
-                let at = self.touched.binary_search(&word).expect("every word was touched");
-                kernels.add(gradient, &mut sums[at * width..][..width]);
+    let products: Vec<_> = shards.iter().map(|shard| network.products(shard)).collect();
+    let squares: Vec<f32> = (work.into_par_iter())
+        .map(|(piece, gradient)| {
+            for (i, products) in products.iter().enumerate() {
+                products[piece.matrix].run(kernels, piece.first_panel, gradient, i > 0);
             }
-        }
-        kernels.sum_squares(sums)
+            kernels.sum_squares(gradient)
+        })
+        .collect();
+    squares.iter().sum()
+}
+
+fn sum_vectors(kernels: Kernels, network: &SlotGated, shards: &[&Workspace], sums: &mut [f32]) -> f32 {
+    sums.fill(0.0);
+    for shard in shards {
+        kernels.add(network.d_vectors(shard), sums);
     }
+    kernels.sum_squares(sums)
+}
+
+/// The gradients of the touched rows of the table.
+fn sum_rows(
+    kernels: Kernels,
+    network: &SlotGated,
+    shards: &[&Workspace],
+    touched: &[u32],
+    sums: &mut [f32],
+) -> f32 {
+    for shard in shards {
+        for (word, gradient) in network.d_words(shard) {
+            let at = touched.binary_search(&word).expect("every word was touched") * gradient.len();
+            kernels.add(gradient, &mut sums[at..at + gradient.len()]);
+        }
+    }
+    kernels.sum_squares(sums)
 }
 
 fn step_size(step: usize, rate: f32) -> StepSize {

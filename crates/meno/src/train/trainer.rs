@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::TrainSettings;
 use super::optimizer::Optimizer;
 use crate::encoder::kernel::Buffer;
-use crate::encoder::{Dropout, Kernels, LossWeights, Parameters, SlotGated, Workspace};
+use crate::encoder::{Dropout, Kernels, LossWeights, Parameters, SlotGated, Workspace, transpose};
 use crate::random::Random;
 
 /// Utterances of a shard.
@@ -153,7 +153,7 @@ impl<'a> Trainer<'a> {
         }
         let words = batch.iter().flat_map(|&i| examples[i].words.iter().copied());
         self.optimizer.touch(kernels, words, &mut self.parameters);
-        network.transpose(kernels, &self.parameters, &mut self.transposed);
+        transpose(kernels, &network.matrices(), &self.parameters, &mut self.transposed);
         let (parameters, transposed) = (&self.parameters, &self.transposed);
         let rate = self.settings.dropout;
         let intent = 1.0 / batch.len() as f32;

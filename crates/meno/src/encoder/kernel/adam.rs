@@ -8,9 +8,10 @@ pub(crate) const BETA1: f32 = 0.9;
 pub(crate) const BETA2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 const CATCH_UP: usize = 128;
-/// Gradients and moments closer to zero than this count as zero, so that nothing becomes denormal.
-const TINY: f32 = 1e-15;
-const TINY_SQUARE: f32 = 1e-33;
+/// Adding and taking away one of these rounds to a multiple of 2^-50, or of 2^-110 for squares. Nothing can become
+/// denormal then, and it costs less than a comparison.
+const SNAP: f32 = 1.0 / (1 << 27) as f32;
+const SNAP_SQUARE: f32 = SNAP * SNAP * SNAP / 64.0;
 
 /// What depends on the step alone: the learning rate and the two bias corrections.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,44 +42,67 @@ impl Adam<'_> {
 /// `state.fits()` holds, the gradient has the same length, and the processor has what `S` needs.
 #[inline(always)]
 pub(super) unsafe fn step<S: Simd>(state: &mut Adam<'_>, gradient: &[f32], scale: f32, size: StepSize) {
+    let (scale1, scale2) = (scale * (1.0 - BETA1), scale * (1.0 - BETA2).sqrt());
     let mut k = 0;
     while k < gradient.len() {
         // SAFETY: k + 16 <= the length of all.
         unsafe {
-            let g = S::flush(S::mul(S::load(gradient.as_ptr().add(k)), S::splat(scale)), TINY);
+            let g = S::load(gradient.as_ptr().add(k));
             let first = state.first.as_mut_ptr().add(k);
             let second = state.second.as_mut_ptr().add(k);
             let parameter = state.parameters.as_mut_ptr().add(k);
-            let m = S::mul_add(S::splat(BETA1), S::load(first), S::mul(S::splat(1.0 - BETA1), g));
-            let v = S::mul_add(S::splat(BETA2), S::load(second), S::mul(S::splat(1.0 - BETA2), S::mul(g, g)));
-            let (m, v) = (S::flush(m, TINY), S::flush(v, TINY_SQUARE));
+            let m = S::mul_add(S::splat(BETA1), S::load(first), S::mul(g, S::splat(scale1)));
+            let root = S::sub(S::mul_add(g, S::splat(scale2), S::splat(SNAP)), S::splat(SNAP));
+            let v = S::mul_add(root, root, S::mul(S::splat(BETA2), S::load(second)));
+            let (m, v) = (snap::<S>(m, SNAP), snap::<S>(v, SNAP_SQUARE));
             S::store(first, m);
             S::store(second, v);
-            S::store(parameter, moved::<S>(S::load(parameter), m, v, size));
+            let root = S::sqrt(S::mul(v, S::splat(size.second)));
+            let inverse = reciprocal::<S>(S::add(root, S::splat(EPSILON)));
+            let m = S::mul(m, S::splat(size.rate));
+            S::store(parameter, S::neg_mul_add(m, inverse, S::load(parameter)));
         }
         k += LANES;
     }
 }
 
-/// The steps with zero gradient that a row missed, one by one in registers: what dense Adam would have done.
-/// After [`CATCH_UP`] of them the first moment is too small to move anything, and only the moments decay.
+#[inline(always)]
+unsafe fn snap<S: Simd>(x: S::V, to: f32) -> S::V {
+    // SAFETY: only arithmetic.
+    unsafe { S::sub(S::add(x, S::splat(to)), S::splat(to)) }
+}
+
+/// The steps with zero gradient that a row missed, all at once: what dense Adam would have done.
+///
+/// The first moment decays by a known factor a step, and the root of the second is the first root `r` times a known
+/// number `q`. So a step moves a parameter by `m rate / (r q + epsilon)`, where `rate` and `q` are the same for all
+/// parameters, and the sum over the steps is a polynomial in `1 / r` as long as epsilon is small beside `r q`. After
+/// [`CATCH_UP`] steps the first moment is too small to move anything, and only the moments decay.
 ///
 /// # Safety
 /// As for [`step`].
 #[inline(always)]
 pub(super) unsafe fn catch_up<S: Simd>(state: &mut Adam<'_>, sizes: &[StepSize]) {
+    if sizes.is_empty() {
+        return;
+    }
     let n = sizes.len().min(CATCH_UP);
-    // The second moment only decays, so its root is the first root times a number that is the same for all.
-    let (mut rates, mut roots) = ([0.0f32; CATCH_UP], [0.0f32; CATCH_UP]);
     let (mut decay1, mut decay2) = (1.0f32, 1.0f32);
-    for i in 0..n {
+    let (mut sums, mut largest) = ([0.0f32; 3], 0.0f32);
+    for size in &sizes[..n] {
         decay1 *= BETA1;
         decay2 *= BETA2;
-        rates[i] = sizes[i].rate * decay1;
-        roots[i] = (sizes[i].second * decay2).sqrt();
+        let inverse = 1.0 / (size.second * decay2).sqrt();
+        largest = largest.max(inverse);
+        let mut term = size.rate * decay1;
+        for sum in &mut sums {
+            term *= inverse;
+            *sum += term;
+        }
     }
     decay1 *= BETA1.powi((sizes.len() - n) as i32);
     decay2 *= BETA2.powi((sizes.len() - n) as i32);
+    let (linear, square, cube) = (sums[0], -EPSILON * sums[1], EPSILON * EPSILON * sums[2]);
     let mut k = 0;
     while k < state.parameters.len() {
         // SAFETY: k + 16 <= the length of all.
@@ -86,27 +110,16 @@ pub(super) unsafe fn catch_up<S: Simd>(state: &mut Adam<'_>, sizes: &[StepSize])
             let first = state.first.as_mut_ptr().add(k);
             let second = state.second.as_mut_ptr().add(k);
             let parameter = state.parameters.as_mut_ptr().add(k);
-            let (mut p, m, v) = (S::load(parameter), S::load(first), S::load(second));
-            let root = S::sqrt(v);
-            for i in 0..n {
-                let divisor = S::mul_add(root, S::splat(roots[i]), S::splat(EPSILON));
-                p = S::neg_mul_add(S::mul(m, S::splat(rates[i])), reciprocal::<S>(divisor), p);
-            }
-            S::store(parameter, p);
-            S::store(first, S::flush(S::mul(m, S::splat(decay1)), TINY));
-            S::store(second, S::flush(S::mul(v, S::splat(decay2)), TINY_SQUARE));
+            let (m, v) = (S::load(first), S::load(second));
+            // Where the root is smaller than this, epsilon is all that keeps Adam from magnifying rounding errors.
+            let inverse = reciprocal::<S>(S::max(S::sqrt(v), S::splat(100.0 * EPSILON * largest)));
+            let sum = S::mul_add(S::splat(cube), inverse, S::splat(square));
+            let sum = S::mul(S::mul_add(sum, inverse, S::splat(linear)), inverse);
+            S::store(parameter, S::neg_mul_add(m, sum, S::load(parameter)));
+            S::store(first, snap::<S>(S::mul(m, S::splat(decay1)), SNAP));
+            S::store(second, snap::<S>(S::mul(v, S::splat(decay2)), SNAP_SQUARE));
         }
         k += LANES;
-    }
-}
-
-#[inline(always)]
-unsafe fn moved<S: Simd>(p: S::V, m: S::V, v: S::V, size: StepSize) -> S::V {
-    // SAFETY: only arithmetic.
-    unsafe {
-        let root = S::sqrt(S::mul(v, S::splat(size.second)));
-        let inverse = reciprocal::<S>(S::add(root, S::splat(EPSILON)));
-        S::neg_mul_add(S::mul(m, S::splat(size.rate)), inverse, p)
     }
 }
 

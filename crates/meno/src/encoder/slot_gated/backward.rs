@@ -7,14 +7,6 @@ use crate::encoder::kernel::{
 use crate::encoder::linear::{Linear, Product, Rows, RowsMut, row_of, rows_end};
 
 impl SlotGated {
-    /// `W^T` of every matrix, for the backward pass.
-    pub fn transpose(&self, kernels: Kernels, parameters: &[f32], transposed: &mut [f32]) {
-        self.lstm.transpose(kernels, parameters, transposed);
-        for linear in [&self.project, &self.intent_query, &self.gate, &self.slot, &self.intent] {
-            linear.transpose(kernels, parameters, transposed);
-        }
-    }
-
     /// The gradients of activations and vectors of what [`SlotGated::loss`] left; those of the matrices are
     /// [`SlotGated::products`], those of the embeddings [`SlotGated::d_words`].
     pub(crate) fn backward(

@@ -16,7 +16,7 @@ use super::kernel::tests::variants;
 use super::kernel::{Adam, Attention, AttentionGradient, BETA1, BETA2, Buffer, Dots, GateGradient, StepSize};
 use super::kernel::{Gemm, Kernels, LANES, Right, Strided, padded};
 use super::linear::{Linear, Product, Rows, RowsMut};
-use super::parameters::{Layout, Parameters, values};
+use super::parameters::{Layout, Parameters, transpose, values};
 use super::slot_gated::{LossWeights, SlotGated, SlotGatedShape, Workspace, cross_entropy};
 use super::{Dropout, Tensor};
 use crate::random::Random;

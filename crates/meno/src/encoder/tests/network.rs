@@ -42,7 +42,7 @@ impl Utterances {
         let mut w = Workspace::default();
         self.loss(network, kernels, parameters, dropout, &mut w);
         let mut transposed = Buffer::zeros(network.layout().dense());
-        network.transpose(kernels, parameters, &mut transposed);
+        transpose(kernels, &network.matrices(), parameters, &mut transposed);
         network.backward(kernels, parameters, &transposed, &mut w, dropout);
         let mut all = vec![0.0; network.layout().len()];
         for product in network.products(&w) {

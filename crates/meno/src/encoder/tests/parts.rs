@@ -109,7 +109,7 @@ impl OneLinear {
             fill(&mut parameters, tensor, bias);
         }
         let mut transposed = Buffer::zeros(layout.dense());
-        linear.transpose(kernels, &parameters, &mut transposed);
+        transpose(kernels, &[linear.weight], &parameters, &mut transposed);
         OneLinear { linear, parameters, transposed, matrices: layout.matrices() }
     }
 
@@ -251,7 +251,8 @@ fn lstm(
         }
     }
     let mut transposed = Buffer::zeros(layout.dense());
-    layer.transpose(kernels, &parameters, &mut transposed);
+    let [forward, backward] = layer.recurrent();
+    transpose(kernels, &[layer.input().weight, forward, backward], &parameters, &mut transposed);
     let mut dx = vec![0.0; n * embedding];
     let d_last = Rows { data: &d_last, n: lengths.len(), row: 4 * hidden };
     let to = RowsMut { data: &mut dx, row: embedding };
