@@ -56,6 +56,12 @@ pub enum Error {
         /// How many predicted labels.
         predicted: usize,
     },
+    /// Logits cannot be read as the concentrations of a Dirichlet.
+    #[error("{problem}")]
+    Dirichlet {
+        /// What is wrong, with the value.
+        problem: String,
+    },
     /// A setting is out of range or does not fit the data.
     #[error("{problem}")]
     Setting {
@@ -72,6 +78,7 @@ impl Error {
         let hint = match self {
             Error::Corpus { hint, .. } | Error::Setting { hint, .. } => hint.as_str(),
             Error::Model { .. } => "a model is made by `meno train DIR -o MODEL`",
+            Error::Dirichlet { .. } => "logits are finite numbers, one for each label",
             Error::LabelCount { .. } => "there must be one label for each word of the corpus, in both",
             Error::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "check the path; `meno data stats DIR` shows what is in a folder"

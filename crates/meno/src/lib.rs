@@ -11,6 +11,7 @@ pub mod corpus;
 pub mod features;
 pub mod encoder;
 pub mod logits;
+pub mod dirichlet;
 pub mod spans;
 
 pub mod metrics;
