@@ -5,17 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use expect_test::{Expect, expect};
-use tempfile::TempDir;
 
-fn dataset(files: &[(&str, &[u8])]) -> TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    for (name, bytes) in files {
-        let path = dir.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
-    }
-    dir
-}
+mod support;
+use support::folder;
 
 /// Runs `meno data` inside `dir`; the exit code, standard output and standard error.
 fn run(dir: &Path, args: &str) -> String {
@@ -32,7 +24,7 @@ fn run(dir: &Path, args: &str) -> String {
 }
 
 fn check(files: &[(&str, &[u8])], args: &str, expected: &Expect) {
-    expected.assert_eq(&run(dataset(files).path(), args));
+    expected.assert_eq(&run(folder(files).path(), args));
 }
 
 const GOOD: [(&str, &[u8]); 3] = [
@@ -128,7 +120,7 @@ fn check_exits_with_1_if_it_finds_something() {
 
 #[test]
 fn convert_writes_a_split_or_a_dataset() {
-    let dir = dataset(&GOOD);
+    let dir = folder(&GOOD);
     let text = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
     expect![[r#"
         exit 0

@@ -51,17 +51,15 @@ impl Linear {
         y: RowsMut<'_>,
         accumulate: bool,
     ) {
-        kernels.gemm(Gemm {
-            m: x.n,
-            n: self.weight.width(),
-            k: self.weight.rows(),
-            a: Strided { data: x.data, row: x.row, column: 1 },
-            b: Right::Panels(self.weight.of(parameters)),
-            c: y.data,
-            c_row: y.row,
-            c_panel: LANES,
+        rows_times(
+            kernels,
+            x,
+            self.weight.rows(),
+            self.weight.of(parameters),
+            self.weight.width(),
+            y,
             accumulate,
-        });
+        );
     }
 
     /// `dx = dy W^T` or `dx += dy W^T`, with `W^T` where `W` lies in the layout
@@ -73,18 +71,39 @@ impl Linear {
         dx: RowsMut<'_>,
         accumulate: bool,
     ) {
-        kernels.gemm(Gemm {
-            m: dy.n,
-            n: self.weight.rows(),
-            k: self.weight.width(),
-            a: Strided { data: dy.data, row: dy.row, column: 1 },
-            b: Right::Panels(self.weight.of(transposed)),
-            c: dx.data,
-            c_row: dx.row,
-            c_panel: LANES,
+        rows_times(
+            kernels,
+            dy,
+            self.weight.width(),
+            self.weight.of(transposed),
+            self.weight.rows(),
+            dx,
             accumulate,
-        });
+        );
     }
+}
+
+/// `y = x B` or `y += x B`, with B of `k` rows and `n` columns in panels.
+fn rows_times(
+    kernels: Kernels,
+    x: Rows<'_>,
+    k: usize,
+    b: &[f32],
+    n: usize,
+    y: RowsMut<'_>,
+    accumulate: bool,
+) {
+    kernels.gemm(Gemm {
+        m: x.n,
+        n,
+        k,
+        a: Strided { data: x.data, row: x.row, column: 1 },
+        b: Right::Panels(b),
+        c: y.data,
+        c_row: y.row,
+        c_panel: LANES,
+        accumulate,
+    });
 }
 
 /// A matrix with the two sides of its gradient, `x^T dy`.

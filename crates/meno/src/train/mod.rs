@@ -279,7 +279,7 @@ impl<'a> Fit<'a> {
         let model = self.model(Best { record: Record::default(), parameters: parameters.clone() });
         let utterances = &self.valid.utterances;
         let parts: Vec<Evaluation> = (utterances.par_chunks(64))
-            .map(|part| model.worker().evaluate(part, Mode::Conlleval))
+            .map_init(|| model.worker(), |worker, part| worker.evaluate(part, Mode::Conlleval))
             .collect::<Result<_>>()?;
         Ok(parts.into_iter().fold(Evaluation::default(), Evaluation::merge).report())
     }
