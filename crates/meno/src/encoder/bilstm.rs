@@ -8,7 +8,7 @@
 //! `forward i f g o, backward i f g o`.
 
 use super::batch::Batch;
-use super::kernel::{Buffer, Cell, CellGradient, Kernels};
+use super::kernel::{Buffer, Cell, CellGradient, Kernels, Start};
 use super::linear::{Linear, Product, Rows, RowsMut, row_of};
 use super::parameters::{Layout, Tensor};
 
@@ -130,7 +130,7 @@ impl BiLstm {
         let gates = &mut state.gates[rows.start * self.gates_row() + direction * 4 * h..];
         let x = Rows { data: before, n: earlier.len(), row: h };
         let y = RowsMut { data: gates, row: self.gates_row() };
-        self.recurrent[direction].multiply(kernels, parameters, x, y, true);
+        self.recurrent[direction].multiply(kernels, parameters, x, y, Start::Sum);
         let (cells_before, cell) = two_ranges(&mut state.cell[direction], earlier.start * h, rows.start * h);
         kernels.cell(Cell {
             rows: rows.len(),
@@ -168,7 +168,7 @@ impl BiLstm {
             }
         }
         let d_gates = Rows { data: &state.gates, n, row: self.gates_row() };
-        self.input.backward_input(kernels, transposed, d_gates, dx, false);
+        self.input.backward_input(kernels, transposed, d_gates, dx, Start::Zero);
     }
 
     /// The gradients of the three matrices.
@@ -234,7 +234,7 @@ impl BiLstm {
         });
         let d_gates = Rows { data: &state.gates[gates_at..], n: earlier.len(), row: self.gates_row() };
         let to = RowsMut { data: &mut state.d_hidden, row: h };
-        self.recurrent[direction].backward_input(kernels, transposed, d_gates, to, false);
+        self.recurrent[direction].backward_input(kernels, transposed, d_gates, to, Start::Zero);
     }
 }
 

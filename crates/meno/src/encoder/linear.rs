@@ -1,6 +1,6 @@
 //! `y = x W + b`.
 
-use super::kernel::{Gemm, Kernels, LANES, Right, Strided};
+use super::kernel::{Gemm, Kernels, LANES, Right, Start, Strided, Term};
 use super::parameters::Tensor;
 
 /// Rows of activations, `row` apart.
@@ -33,57 +33,38 @@ pub(crate) struct Linear {
 impl Linear {
     /// `y = x W + b`
     pub fn forward(&self, kernels: Kernels, parameters: &[f32], x: Rows<'_>, y: RowsMut<'_>) {
-        let width = self.weight.width();
-        if let Some(bias) = self.bias {
-            for r in 0..x.n {
-                y.data[r * y.row..][..width].copy_from_slice(bias.of(parameters));
-            }
-        }
-        self.multiply(kernels, parameters, x, y, self.bias.is_some());
+        let start = self.bias.map_or(Start::Zero, |bias| Start::Row(bias.of(parameters)));
+        self.multiply(kernels, parameters, x, y, start);
     }
 
-    /// `y = x W` or `y += x W`
+    /// `y = x W`, added to `start`
     pub fn multiply(
         &self,
         kernels: Kernels,
         parameters: &[f32],
         x: Rows<'_>,
         y: RowsMut<'_>,
-        accumulate: bool,
+        start: Start<'_>,
     ) {
-        rows_times(
-            kernels,
-            x,
-            self.weight.rows(),
-            self.weight.of(parameters),
-            self.weight.width(),
-            y,
-            accumulate,
-        );
+        let k = self.weight.rows();
+        rows_times(kernels, x, k, self.weight.of(parameters), self.weight.width(), y, start);
     }
 
-    /// `dx = dy W^T` or `dx += dy W^T`, with `W^T` where `W` lies in the layout
+    /// `dx = dy W^T`, added to `start`, with `W^T` where `W` lies in the layout
     pub fn backward_input(
         &self,
         kernels: Kernels,
         transposed: &[f32],
         dy: Rows<'_>,
         dx: RowsMut<'_>,
-        accumulate: bool,
+        start: Start<'_>,
     ) {
-        rows_times(
-            kernels,
-            dy,
-            self.weight.width(),
-            self.weight.of(transposed),
-            self.weight.rows(),
-            dx,
-            accumulate,
-        );
+        let k = self.weight.width();
+        rows_times(kernels, dy, k, self.weight.of(transposed), self.weight.rows(), dx, start);
     }
 }
 
-/// `y = x B` or `y += x B`, with B of `k` rows and `n` columns in panels.
+/// `y = x B`, added to `start`, with B of `k` rows and `n` columns in panels.
 fn rows_times(
     kernels: Kernels,
     x: Rows<'_>,
@@ -91,42 +72,39 @@ fn rows_times(
     b: &[f32],
     n: usize,
     y: RowsMut<'_>,
-    accumulate: bool,
+    start: Start<'_>,
 ) {
-    kernels.gemm(Gemm {
-        m: x.n,
-        n,
-        k,
-        a: Strided { data: x.data, row: x.row, column: 1 },
-        b: Right::Panels(b),
-        c: y.data,
-        c_row: y.row,
-        c_panel: LANES,
-        accumulate,
-    });
+    let a = Strided { data: x.data, row: x.row, column: 1 };
+    let terms = &[Term { k, a, b: Right::Panels(b) }];
+    kernels.gemm(Gemm { m: x.n, n, terms, start, c: y.data, c_row: y.row, c_panel: LANES });
 }
 
 /// A matrix with the two sides of its gradient, `x^T dy`.
+#[derive(Clone, Copy)]
 pub(crate) struct Product<'a> {
     pub weight: Tensor,
     pub x: Rows<'a>,
     pub dy: Rows<'a>,
 }
 
-impl Product<'_> {
-    /// Adds to (or overwrites) the gradient of some panels, which begin with `first`.
-    pub fn run(&self, kernels: Kernels, first: usize, gradient: &mut [f32], accumulate: bool) {
-        let panel = LANES * self.weight.rows();
+impl<'a> Product<'a> {
+    /// The gradient of some panels of a matrix, which begin with `first`, summed over products of it.
+    pub fn sum(kernels: Kernels, products: &[Product<'a>], first: usize, gradient: &mut [f32]) {
+        let term = |product: &Product<'a>| Term {
+            k: product.x.n,
+            a: Strided { data: product.x.data, row: 1, column: product.x.row },
+            b: Right::Rows(&product.dy.data[first * LANES..], product.dy.row),
+        };
+        let rows = products[0].weight.rows();
+        let panel = LANES * rows;
         kernels.gemm(Gemm {
-            m: self.weight.rows(),
+            m: rows,
             n: gradient.len() / panel * LANES,
-            k: self.x.n,
-            a: Strided { data: self.x.data, row: 1, column: self.x.row },
-            b: Right::Rows(&self.dy.data[first * LANES..], self.dy.row),
+            terms: &products.iter().map(term).collect::<Vec<_>>(),
+            start: Start::Zero,
             c: gradient,
             c_row: LANES,
             c_panel: panel,
-            accumulate,
         });
     }
 }

@@ -16,6 +16,7 @@ pub(crate) mod tests;
 pub use batch::Batch;
 pub use dropout::Dropout;
 pub use kernel::{Instructions, Kernels};
+pub(crate) use linear::Product;
 pub(crate) use parameters::transpose;
 pub use parameters::{Layout, Parameters, Tensor};
 pub use slot_gated::{LossWeights, Prepared, SlotGated, SlotGatedShape, Workspace};

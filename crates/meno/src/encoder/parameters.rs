@@ -3,8 +3,6 @@
 //! Matrices are stored in panels of 16 columns (see `kernel::gemm`), tables row by row, both with columns padded
 //! to 16 by zeros. Matrices come first, then vectors, then tables: each kind is updated in its own way.
 
-use rayon::prelude::*;
-
 use super::kernel::{Buffer, Kernels, LANES, padded};
 
 /// Where a tensor lies and what shape it has.
@@ -172,22 +170,12 @@ pub(crate) fn values(floats: &[f32], tensor: Tensor) -> Vec<f32> {
     out
 }
 
-/// Puts `W^T` of each of these matrices, which are the first of the layout in their order, where `W` lies.
-pub(crate) fn transpose(
-    kernels: Kernels,
-    matrices: &[Tensor],
-    parameters: &[f32],
-    mut transposed: &mut [f32],
-) {
-    let mut work = Vec::with_capacity(matrices.len());
+/// Puts `W^T` of each of these matrices where `W` lies.
+pub(crate) fn transpose(kernels: Kernels, matrices: &[Tensor], parameters: &[f32], transposed: &mut [f32]) {
     for &matrix in matrices {
-        let (to, rest) = transposed.split_at_mut(matrix.rows * matrix.width());
-        work.push((matrix, to));
-        transposed = rest;
+        let to = matrix.of_mut(transposed);
+        kernels.transpose_panels(matrix.rows, matrix.width(), 0, matrix.of(parameters), to);
     }
-    work.into_par_iter().for_each(|(matrix, to)| {
-        kernels.transpose_panels(matrix.rows, matrix.width(), matrix.of(parameters), to);
-    });
 }
 
 impl std::ops::Deref for Parameters {

@@ -41,17 +41,19 @@ const BEST: &str = "best";
 const MAX_STEPS: usize = 1 << 26;
 
 impl Checkpoint {
-    pub(super) fn of(fit: &Fit<'_>, trainer: &Trainer<'_>, best: Option<&Best>) -> Self {
+    pub(super) fn of(fit: &Fit<'_>, trainer: &mut Trainer<'_>, best: Option<&Best>) -> Self {
+        let position = trainer.position;
+        let replica = trainer.replica();
         let state = State {
             program: PROGRAM.to_owned(),
             settings: fit.settings.clone(),
             corpus: fit.fingerprint.clone(),
-            position: trainer.position,
-            steps: trainer.optimizer.sizes.len(),
-            seen: trainer.optimizer.seen.clone(),
+            position,
+            steps: replica.sizes.len(),
+            seen: replica.seen.clone(),
             best: best.map(|best| best.record.clone()),
         };
-        let all: [&[f32]; 3] = [&trainer.parameters, &trainer.optimizer.first, &trainer.optimizer.second];
+        let all: [&[f32]; 3] = [&replica.parameters, &replica.first, &replica.second];
         let mut floats: Vec<_> =
             NAMES.iter().zip(all).map(|(name, floats)| (name.to_string(), floats.to_vec())).collect();
         floats.extend(best.map(|best| (BEST.to_owned(), best.parameters.to_vec())));
@@ -82,7 +84,7 @@ impl Checkpoint {
         // The optimizer allocates by the number of steps, so it is not believed.
         let whole = trainer.steps_to(position) == Some(steps)
             && steps <= MAX_STEPS
-            && seen.len() == trainer.optimizer.seen.len()
+            && seen.len() == trainer.replica().seen.len()
             && seen.iter().all(|&seen| seen as usize <= steps)
             && self.floats.len() == expected
             && self.floats.iter().all(|(_, floats)| floats.len() >= len)
@@ -91,7 +93,6 @@ impl Checkpoint {
             return refuse("the checkpoint is damaged".to_owned());
         }
         trainer.position = position;
-        trainer.optimizer.restore(steps, fit.settings.rate, seen);
         let best = best.map(|record| {
             // As if all epochs that are asked for now had been asked for from the start.
             let record = Record { settings: fit.settings.clone(), ..record };
@@ -100,11 +101,12 @@ impl Checkpoint {
             parameters[..len].copy_from_slice(&floats[..len]);
             Best { record, parameters }
         });
-        let all: [&mut [f32]; 3] =
-            [&mut trainer.parameters, &mut trainer.optimizer.first, &mut trainer.optimizer.second];
+        let replica = trainer.replica();
+        let all: [&mut [f32]; 3] = [&mut replica.parameters, &mut replica.first, &mut replica.second];
         for (to, (_, from)) in all.into_iter().zip(&self.floats) {
             to[..len].copy_from_slice(&from[..len]);
         }
+        replica.restore(fit.kernels, steps, fit.settings.rate, seen);
         Ok(best)
     }
 

@@ -231,7 +231,7 @@ impl<'a> Fit<'a> {
             let stopped =
                 trainer.run_epoch(|share, loss| watch.step(&Progress { epoch, epochs, share, loss }));
             let ControlFlow::Continue(loss) = stopped else {
-                let checkpoint = Checkpoint::of(self, &trainer, best.as_ref());
+                let checkpoint = Checkpoint::of(self, &mut trainer, best.as_ref());
                 let best = best.map(|best| Box::new(self.model(best)));
                 return Ok(Outcome::Stopped { best, checkpoint: Box::new(checkpoint) });
             };

@@ -1,135 +1,86 @@
-//! Adam with global clipping. Embedding rows are updated only when their word occurs; what dense Adam would have
-//! done to them in between is made up for then, so that the result is that of dense Adam.
+//! Gradients of a batch, and Adam with global clipping.
+//!
+//! Every thread has a [`Replica`] of the network and updates it with the same gradient: repeating the update costs
+//! less than moving what one core has written to another core. Embedding rows are updated only when their word occurs;
+//! what dense Adam would have done to them in between is made up for then, so that the result is that of dense Adam.
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 
 use crate::encoder::kernel::{Adam, BETA1, BETA2, Buffer, Kernels, LANES, StepSize};
-use crate::encoder::{Layout, Parameters, SlotGated, Tensor, Workspace};
+use crate::encoder::{Parameters, Product, SlotGated, Tensor, Workspace, transpose};
 
-/// About how many floats are updated as one piece of work; the pieces do not depend on the number of threads.
-const PIECE: usize = 16 * 1024;
-
-/// The moments of every parameter.
-pub(crate) struct Optimizer {
-    table: Tensor,
-    matrices: usize,
-    dense: usize,
-    clip: f32,
-    pieces: Vec<Piece>,
-    gradient: Buffer,
-    pub(crate) first: Buffer,
-    pub(crate) second: Buffer,
-    /// The sizes of all steps so far.
-    pub(crate) sizes: Vec<StepSize>,
-    /// For each row of the table the number of steps it has seen; 0 if it was never touched.
-    pub(crate) seen: Vec<u32>,
-    touched: Vec<u32>,
-    row_gradients: Buffer,
-}
+/// About how many floats are treated as one piece of work; the pieces do not depend on the number of threads.
+const PIECE: usize = 8 * 1024;
 
 /// Some panels of a matrix.
+#[derive(Clone)]
 struct Piece {
-    matrix: usize,
+    /// Which of the network's matrices.
+    index: usize,
+    matrix: Tensor,
     first_panel: usize,
+    /// Where it lies.
+    start: usize,
     len: usize,
 }
 
-impl Optimizer {
-    /// For a network whose matrices are these, in the order of its layout.
-    pub fn new(layout: &Layout, matrices: &[Tensor], table: Tensor, clip: f32) -> Self {
-        let mut pieces = Vec::new();
-        for (matrix, tensor) in matrices.iter().enumerate() {
-            let (panel, panels) = (LANES * tensor.rows(), tensor.width() / LANES);
-            let step = (PIECE / panel).max(1);
-            pieces.extend((0..panels).step_by(step).map(|first_panel| Piece {
-                matrix,
-                first_panel,
-                len: step.min(panels - first_panel) * panel,
-            }));
+fn pieces(matrices: &[Tensor]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    for (index, &matrix) in matrices.iter().enumerate() {
+        let (panel, panels) = (LANES * matrix.rows(), matrix.width() / LANES);
+        let step = (PIECE / panel).max(1);
+        for first_panel in (0..panels).step_by(step) {
+            let len = step.min(panels - first_panel) * panel;
+            pieces.push(Piece { index, matrix, first_panel, start, len });
+            start += len;
         }
-        Optimizer {
-            table,
+    }
+    pieces
+}
+
+/// The gradient of a batch.
+pub(crate) struct Gradient {
+    table: Tensor,
+    matrices: usize,
+    pieces: Vec<Piece>,
+    /// Of matrices and vectors.
+    dense: Buffer,
+    /// The rows of the table that occur in the batch, in rising order.
+    touched: Vec<u32>,
+    /// Of those rows.
+    rows: Buffer,
+}
+
+impl Gradient {
+    /// Of a batch of nothing.
+    pub fn new(network: &SlotGated) -> Self {
+        let layout = network.layout();
+        Gradient {
+            table: network.embedding(),
             matrices: layout.matrices(),
-            dense: layout.dense(),
-            clip,
-            pieces,
-            gradient: Buffer::zeros(layout.dense()),
-            first: Buffer::zeros(layout.len()),
-            second: Buffer::zeros(layout.len()),
-            sizes: Vec::new(),
-            seen: vec![0; table.rows()],
+            pieces: pieces(&network.matrices()),
+            dense: Buffer::zeros(layout.dense()),
             touched: Vec::new(),
-            row_gradients: Buffer::default(),
+            rows: Buffer::default(),
         }
     }
 
-    /// Goes on after `steps` steps of this rate, of which each row has seen so many; the moments are restored apart.
-    pub fn restore(&mut self, steps: usize, rate: f32, seen: Vec<u32>) {
-        self.sizes = (1..=steps).map(|step| step_size(step, rate)).collect();
-        self.seen = seen;
-    }
-
-    /// Brings the rows of these words up to date; must come before the forward pass that reads them.
-    pub fn touch(&mut self, kernels: Kernels, words: impl Iterator<Item = u32>, parameters: &mut Parameters) {
+    /// Begins with a batch of these words.
+    pub fn begin(&mut self, words: impl Iterator<Item = u32>) {
         self.touched.clear();
         self.touched.extend(words);
         self.touched.sort_unstable();
         self.touched.dedup();
-        for i in 0..self.touched.len() {
-            self.catch_up(kernels, self.touched[i] as usize, parameters);
-        }
     }
 
-    /// Brings every row up to date; must come before the parameters are used for anything else.
-    pub fn settle(&mut self, kernels: Kernels, parameters: &mut Parameters) {
-        for row in 0..self.table.rows() {
-            self.catch_up(kernels, row, parameters);
-        }
-    }
-
-    fn catch_up(&mut self, kernels: Kernels, row: usize, parameters: &mut Parameters) {
-        let (seen, now) = (self.seen[row] as usize, self.sizes.len());
-        if seen == 0 || seen == now {
-            return;
-        }
-        self.seen[row] = now as u32;
-        let state = row_state(self.table, row, parameters, &mut self.first, &mut self.second);
-        kernels.adam_catch_up(state, &self.sizes[seen..]);
-    }
-
-    /// One step with the sum of the gradients of the shards, whose backward passes are done.
-    pub fn step(
-        &mut self,
-        kernels: Kernels,
-        rate: f32,
-        network: &SlotGated,
-        shards: &[&Workspace],
-        parameters: &mut Parameters,
-    ) {
-        let norm = self.sum(kernels, network, shards).sqrt();
-        let scale = if norm > self.clip { self.clip / norm } else { 1.0 };
-        let size = step_size(self.sizes.len() + 1, rate);
-        self.sizes.push(size);
-        let dense = self.dense;
-        (parameters[..dense].par_chunks_mut(PIECE))
-            .zip(self.first[..dense].par_chunks_mut(PIECE))
-            .zip(self.second[..dense].par_chunks_mut(PIECE))
-            .zip(self.gradient[..dense].par_chunks(PIECE))
-            .for_each(|(((parameters, first), second), gradient)| {
-                kernels.adam(Adam { parameters, first, second }, gradient, scale, size);
-            });
-        let width = self.table.width();
-        for (i, &row) in self.touched.iter().enumerate() {
-            let state = row_state(self.table, row as usize, parameters, &mut self.first, &mut self.second);
-            kernels.adam(state, &self.row_gradients[i * width..][..width], scale, size);
-            self.seen[row as usize] = self.sizes.len() as u32;
-        }
-    }
-
-    /// The gradients of all parameters, shard after shard; gives the sum of their squares.
-    fn sum(&mut self, kernels: Kernels, network: &SlotGated, shards: &[&Workspace]) -> f32 {
-        let (matrices, vectors) = self.gradient[..self.dense].split_at_mut(self.matrices);
-        let rows = self.row_gradients.clear(self.touched.len() * self.table.width());
+    /// Sums up the gradients of the shards, whose backward passes are done; gives the norm.
+    pub fn sum(&mut self, kernels: Kernels, network: &SlotGated, shards: &[&Workspace]) -> f32 {
+        let (matrices, vectors) = self.dense.split_at_mut(self.matrices);
+        let vectors = &mut vectors[..network.layout().dense() - self.matrices];
+        let rows = self.rows.clear(self.touched.len() * self.table.width());
         let (matrices, (vectors, rows)) = rayon::join(
             || sum_matrices(kernels, network, shards, &self.pieces, matrices),
             || {
@@ -137,7 +88,7 @@ impl Optimizer {
                 (vectors, sum_rows(kernels, network, shards, &self.touched, rows))
             },
         );
-        matrices + vectors + rows
+        (matrices + vectors + rows).sqrt()
     }
 }
 
@@ -157,9 +108,8 @@ fn sum_matrices(
     let products: Vec<_> = shards.iter().map(|shard| network.products(shard)).collect();
     let squares: Vec<f32> = (work.into_par_iter())
         .map(|(piece, gradient)| {
-            for (i, products) in products.iter().enumerate() {
-                products[piece.matrix].run(kernels, piece.first_panel, gradient, i > 0);
-            }
+            let products: Vec<_> = products.iter().map(|products| products[piece.index]).collect();
+            Product::sum(kernels, &products, piece.first_panel, gradient);
             kernels.sum_squares(gradient)
         })
         .collect();
@@ -191,21 +141,124 @@ fn sum_rows(
     kernels.sum_squares(sums)
 }
 
+/// The parameters of a network with the moments of each.
+#[derive(Clone)]
+pub(crate) struct Replica {
+    table: Tensor,
+    matrices: Vec<Tensor>,
+    pieces: Vec<Piece>,
+    dense: usize,
+    /// All but the rows of the table are up to date; those after [`Replica::begin`] or [`Replica::settle`].
+    pub parameters: Parameters,
+    /// The matrices transposed, as they are now.
+    pub transposed: Buffer,
+    pub first: Buffer,
+    pub second: Buffer,
+    /// The sizes of all steps so far.
+    pub sizes: Vec<StepSize>,
+    /// For each row of the table the number of steps it has seen; 0 if it was never touched.
+    pub seen: Vec<u32>,
+}
+
+impl Replica {
+    /// A network that has seen no step.
+    pub fn new(kernels: Kernels, network: &SlotGated, parameters: Parameters) -> Self {
+        let (layout, table, matrices) = (network.layout(), network.embedding(), network.matrices().to_vec());
+        let mut transposed = Buffer::zeros(layout.dense());
+        transpose(kernels, &matrices, &parameters, &mut transposed);
+        Replica {
+            pieces: pieces(&matrices),
+            dense: layout.dense(),
+            first: Buffer::zeros(layout.len()),
+            second: Buffer::zeros(layout.len()),
+            sizes: Vec::new(),
+            seen: vec![0; table.rows()],
+            table,
+            matrices,
+            parameters,
+            transposed,
+        }
+    }
+
+    /// Goes on after `steps` steps of this rate, of which each row has seen so many, with parameters and moments that
+    /// have been put in their places.
+    pub fn restore(&mut self, kernels: Kernels, steps: usize, rate: f32, seen: Vec<u32>) {
+        self.sizes = (1..=steps).map(|step| step_size(step, rate)).collect();
+        self.seen = seen;
+        transpose(kernels, &self.matrices, &self.parameters, &mut self.transposed);
+    }
+
+    /// Brings the rows that a batch touches up to date.
+    pub fn begin(&mut self, kernels: Kernels, gradient: &Gradient) {
+        for &row in &gradient.touched {
+            self.catch_up(kernels, row as usize);
+        }
+    }
+
+    /// Brings every row up to date; must come before the parameters are used for anything else.
+    pub fn settle(&mut self, kernels: Kernels) {
+        for row in 0..self.table.rows() {
+            self.catch_up(kernels, row);
+        }
+    }
+
+    fn catch_up(&mut self, kernels: Kernels, row: usize) {
+        let (seen, now) = (self.seen[row] as usize, self.sizes.len());
+        if seen == 0 || seen == now {
+            return;
+        }
+        self.seen[row] = now as u32;
+        let (state, sizes) = self.row_state(row);
+        kernels.adam_catch_up(state, &sizes[seen..]);
+    }
+
+    /// One step against the gradient times `scale`.
+    pub fn step(&mut self, kernels: Kernels, rate: f32, gradient: &Gradient, scale: f32) {
+        let size = step_size(self.sizes.len() + 1, rate);
+        self.sizes.push(size);
+        for i in 0..self.pieces.len() {
+            let Piece { matrix, first_panel, start, len, .. } = self.pieces[i];
+            self.update(kernels, start..start + len, gradient, scale, size);
+            // While it is in the first-level cache.
+            let (updated, to) = (&self.parameters[start..start + len], matrix.of_mut(&mut self.transposed));
+            kernels.transpose_panels(matrix.rows(), matrix.width(), first_panel, updated, to);
+        }
+        self.update(kernels, gradient.matrices..self.dense, gradient, scale, size);
+        let width = self.table.width();
+        for (i, &row) in gradient.touched.iter().enumerate() {
+            let (state, _) = self.row_state(row as usize);
+            kernels.adam(state, &gradient.rows[i * width..][..width], scale, size);
+            self.seen[row as usize] = self.sizes.len() as u32;
+        }
+    }
+
+    fn update(
+        &mut self,
+        kernels: Kernels,
+        at: Range<usize>,
+        gradient: &Gradient,
+        scale: f32,
+        size: StepSize,
+    ) {
+        let state = Adam {
+            parameters: &mut self.parameters[at.clone()],
+            first: &mut self.first[at.clone()],
+            second: &mut self.second[at.clone()],
+        };
+        kernels.adam(state, &gradient.dense[at], scale, size);
+    }
+
+    fn row_state(&mut self, row: usize) -> (Adam<'_>, &[StepSize]) {
+        let state = Adam {
+            parameters: self.table.row_mut(&mut self.parameters, row),
+            first: self.table.row_mut(&mut self.first, row),
+            second: self.table.row_mut(&mut self.second, row),
+        };
+        (state, &self.sizes)
+    }
+}
+
 fn step_size(step: usize, rate: f32) -> StepSize {
     let step = step as i32;
     StepSize { rate: rate / (1.0 - BETA1.powi(step)), second: 1.0 / (1.0 - BETA2.powi(step)) }
-}
-
-fn row_state<'a>(
-    table: Tensor,
-    row: usize,
-    parameters: &'a mut Parameters,
-    first: &'a mut [f32],
-    second: &'a mut [f32],
-) -> Adam<'a> {
-    Adam {
-        parameters: table.row_mut(parameters, row),
-        first: table.row_mut(first, row),
-        second: table.row_mut(second, row),
-    }
 }

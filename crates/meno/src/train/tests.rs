@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::optimizer::Replica;
 use super::*;
 use crate::corpus::Utterance;
 use crate::encoder::kernel::tests::variants;
@@ -38,12 +39,12 @@ fn five_steps_agree_with_pytorch() {
     };
     for kernels in variants() {
         let mut trainer = Trainer::new(&network, kernels, &examples, settings.clone());
-        trainer.parameters = golden.parameters(&network);
+        *trainer.replica() = Replica::new(kernels, &network, golden.parameters(&network));
         for step in &golden.training.steps {
             let mut batch: Vec<usize> = (step.batch * 3..step.batch * 3 + 3).collect();
             batch.sort_by_key(|&i| std::cmp::Reverse(examples[i].words.len()));
             let before = trainer.step(&batch, &Random::new(1));
-            let after = loss(&network, kernels, &trainer.parameters, &batch, &examples);
+            let after = loss(&network, kernels, &trainer.replica().parameters, &batch, &examples);
             assert!(
                 (before - step.loss_before).abs() < 2e-6,
                 "{kernels:?}: {before} for {}",
@@ -94,9 +95,9 @@ fn clipping_shortens_the_gradient() {
                 let settings =
                     TrainSettings { dropout: 0.0, slot_weight: 1.0, clip, ..TrainSettings::default() };
                 let mut trainer = Trainer::new(&network, kernels, &examples, settings);
-                trainer.parameters = golden.parameters(&network);
+                *trainer.replica() = Replica::new(kernels, &network, golden.parameters(&network));
                 trainer.step(&[0, 1, 2], &Random::new(1));
-                trainer.optimizer.first.to_vec()
+                trainer.replica().first.to_vec()
             })
             .collect();
         let size = moments[0].iter().map(|m| f64::from(*m).powi(2)).sum::<f64>().sqrt();

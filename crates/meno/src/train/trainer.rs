@@ -1,17 +1,15 @@
 //! Steps and epochs.
 //!
 //! A batch is cut into shards of at most [`SHARD`] utterances, each with its own activations; gradients are summed
-//! over the shards in a fixed order. Threads share out the shards; what is computed does not depend on how many
-//! there are.
+//! over the shards in a fixed order. Threads share out the shards, each with its own replica of the network; what is
+//! computed does not depend on how many there are.
 
 use std::ops::ControlFlow;
-
-use rayon::prelude::*;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::TrainSettings;
-use super::optimizer::Optimizer;
-use crate::encoder::kernel::Buffer;
-use crate::encoder::{Dropout, Kernels, LossWeights, Parameters, SlotGated, Workspace, transpose};
+use super::optimizer::{Gradient, Replica};
+use crate::encoder::{Dropout, Kernels, LossWeights, Parameters, SlotGated, Workspace};
 use crate::random::Random;
 
 /// Utterances of a shard.
@@ -37,10 +35,10 @@ pub struct Trainer<'a> {
     kernels: Kernels,
     examples: &'a [Example],
     settings: TrainSettings,
-    transposed: Buffer,
-    shards: Vec<Shard>,
-    pub(super) parameters: Parameters,
-    pub(super) optimizer: Optimizer,
+    gradient: Gradient,
+    shards: Vec<Mutex<Shard>>,
+    /// One for each thread, all the same.
+    replicas: Vec<Mutex<Replica>>,
     pub(super) position: Position,
 }
 
@@ -70,12 +68,11 @@ impl<'a> Trainer<'a> {
         examples: &'a [Example],
         settings: TrainSettings,
     ) -> Self {
-        let (layout, table) = (network.layout(), network.embedding());
+        let initial = network.initial(&mut Random::new(settings.seed).fork(0));
         Trainer {
-            parameters: network.initial(&mut Random::new(settings.seed).fork(0)),
-            transposed: Buffer::zeros(layout.dense()),
-            optimizer: Optimizer::new(layout, &network.matrices(), table, settings.clip),
-            shards: (0..settings.batch.div_ceil(SHARD)).map(|_| Shard::default()).collect(),
+            gradient: Gradient::new(network),
+            shards: (0..settings.batch.div_ceil(SHARD)).map(|_| Mutex::default()).collect(),
+            replicas: vec![Mutex::new(Replica::new(kernels, network, initial))],
             position: Position::default(),
             network,
             kernels,
@@ -103,8 +100,16 @@ impl<'a> Trainer<'a> {
 
     /// The parameters as they are now.
     pub fn parameters(&mut self) -> &Parameters {
-        self.optimizer.settle(self.kernels, &mut self.parameters);
-        &self.parameters
+        for replica in &mut self.replicas {
+            held_alone(replica).settle(self.kernels);
+        }
+        &held_alone(&mut self.replicas[0]).parameters
+    }
+
+    /// The state of the network, to be read or, before the next step, replaced.
+    pub(super) fn replica(&mut self) -> &mut Replica {
+        self.replicas.truncate(1);
+        held_alone(&mut self.replicas[0])
     }
 
     /// Goes on to the end of the epoch, in random order; gives its mean loss.
@@ -144,36 +149,65 @@ impl<'a> Trainer<'a> {
 
     /// One step on utterances of falling length; gives the mean loss of the batch.
     pub(super) fn step(&mut self, batch: &[usize], random: &Random) -> f64 {
-        let (network, kernels, examples) = (self.network, self.kernels, self.examples);
-        // Dealt out by falling length, the shards are sorted and have about the same work.
         let n_shards = batch.len().div_ceil(SHARD);
-        for (i, shard) in self.shards[..n_shards].iter_mut().enumerate() {
-            shard.utterances.clear();
-            shard.utterances.extend(batch.iter().skip(i).step_by(n_shards));
-        }
-        let words = batch.iter().flat_map(|&i| examples[i].words.iter().copied());
-        self.optimizer.touch(kernels, words, &mut self.parameters);
-        transpose(kernels, &network.matrices(), &self.parameters, &mut self.transposed);
-        let (parameters, transposed) = (&self.parameters, &self.transposed);
-        let rate = self.settings.dropout;
-        let intent = 1.0 / batch.len() as f32;
-        let weights = LossWeights { slots: intent * self.settings.slot_weight, intent };
-        let shards = &mut self.shards[..n_shards];
-        shards.par_iter_mut().enumerate().for_each(|(i, shard)| {
-            let examples = shard.utterances.iter().map(|&i| &examples[i]);
-            let mut dropout = (rate > 0.0).then(|| Dropout { rate, random: random.fork(i as u64) });
-            let w = &mut shard.workspace;
-            let words = examples.clone().map(|example| &example.words[..]);
-            network.forward(kernels, parameters, words, dropout.as_mut(), w);
-            let answers = examples.map(|example| (&example.labels[..], example.intent));
-            shard.loss = network.loss(kernels, answers, weights, w);
-            network.backward(kernels, parameters, transposed, w, dropout.is_some());
+        self.gradient.begin(batch.iter().flat_map(|&i| self.examples[i].words.iter().copied()));
+        self.each_replica(|trainer, thread, n_threads, replica| {
+            replica.begin(trainer.kernels, &trainer.gradient);
+            for i in (thread..n_shards).step_by(n_threads) {
+                trainer.run_shard(batch, n_shards, i, random, replica);
+            }
         });
+        let shards: Vec<_> = self.shards[..n_shards].iter_mut().map(held_alone).collect();
         let loss = shards.iter().map(|shard| shard.loss).sum();
         let workspaces: Vec<&Workspace> = shards.iter().map(|shard| &shard.workspace).collect();
-        self.optimizer.step(kernels, self.settings.rate, network, &workspaces, &mut self.parameters);
+        let norm = self.gradient.sum(self.kernels, self.network, &workspaces);
+        let scale = if norm > self.settings.clip { self.settings.clip / norm } else { 1.0 };
+        self.each_replica(|trainer, _, _, replica| {
+            replica.step(trainer.kernels, trainer.settings.rate, &trainer.gradient, scale);
+        });
         loss
     }
+
+    /// Runs `work` on every thread, with its number, their number and its replica.
+    fn each_replica(&mut self, work: impl Fn(&Self, usize, usize, &mut Replica) + Sync) {
+        let n_threads = rayon::current_num_threads();
+        if self.replicas.len() != n_threads {
+            let replica = self.replica().clone();
+            self.replicas.resize_with(n_threads, || Mutex::new(replica.clone()));
+        }
+        let this = &*self;
+        rayon::broadcast(|context| {
+            work(this, context.index(), n_threads, &mut held(&this.replicas[context.index()]));
+        });
+    }
+
+    /// The forward and backward pass of one of the shards into which the batch is dealt out.
+    fn run_shard(&self, batch: &[usize], n_shards: usize, i: usize, random: &Random, replica: &Replica) {
+        let (network, kernels, rate) = (self.network, self.kernels, self.settings.dropout);
+        let Shard { utterances, workspace: w, loss } = &mut *held(&self.shards[i]);
+        // Dealt out by falling length, the shards are sorted and have about the same work.
+        utterances.clear();
+        utterances.extend(batch.iter().skip(i).step_by(n_shards));
+        let examples = utterances.iter().map(|&i| &self.examples[i]);
+        let mut dropout = (rate > 0.0).then(|| Dropout { rate, random: random.fork(i as u64) });
+        let words = examples.clone().map(|example| &example.words[..]);
+        network.forward(kernels, &replica.parameters, words, dropout.as_mut(), w);
+        let intent = 1.0 / batch.len() as f32;
+        let weights = LossWeights { slots: intent * self.settings.slot_weight, intent };
+        let answers = examples.map(|example| (&example.labels[..], example.intent));
+        *loss = network.loss(kernels, answers, weights, w);
+        network.backward(kernels, &replica.parameters, &replica.transposed, w, dropout.is_some());
+    }
+}
+
+/// What a mutex holds. A thread that panicked with it takes the whole training down, so it is never half-changed.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The same where no other thread can hold it.
+fn held_alone<T>(mutex: &mut Mutex<T>) -> &mut T {
+    mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Cuts the order into batches and shuffles them.

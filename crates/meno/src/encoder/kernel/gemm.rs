@@ -7,26 +7,44 @@
 
 use super::simd::{LANES, Simd};
 
-/// `C = A B`, or `C += A B`.
+/// `C = start + A B`, or with several terms `C = start + A1 B1 + A2 B2 + ...`.
 pub(crate) struct Gemm<'a> {
-    /// Rows of A and C.
+    /// Rows of every A and of C.
     pub m: usize,
-    /// Columns of B and C; a multiple of 16.
+    /// Columns of every B and of C; a multiple of 16.
     pub n: usize,
-    /// Columns of A, rows of B.
-    pub k: usize,
-    /// The left factor.
-    pub a: Strided<'a>,
-    /// The right factor.
-    pub b: Right<'a>,
+    /// What is multiplied and summed up, in this order.
+    pub terms: &'a [Term<'a>],
+    /// What the sum starts from.
+    pub start: Start<'a>,
     /// The result.
     pub c: &'a mut [f32],
     /// From one row of C to the next.
     pub c_row: usize,
     /// From one 16-column panel of C to the next: 16 for plain rows, `16 m` where C is in panels itself.
     pub c_panel: usize,
-    /// Add to C instead of overwriting it.
-    pub accumulate: bool,
+}
+
+/// Two matrices to be multiplied.
+#[derive(Clone, Copy)]
+pub(crate) struct Term<'a> {
+    /// Columns of A, rows of B.
+    pub k: usize,
+    /// The left factor.
+    pub a: Strided<'a>,
+    /// The right factor.
+    pub b: Right<'a>,
+}
+
+/// What a product is added to.
+#[derive(Clone, Copy)]
+pub(crate) enum Start<'a> {
+    /// Nothing.
+    Zero,
+    /// What C holds.
+    Sum,
+    /// The same row for every row of C.
+    Row(&'a [f32]),
 }
 
 /// A matrix with any distance between its rows and its columns, so that it can be read transposed.
@@ -49,93 +67,155 @@ pub(crate) enum Right<'a> {
 impl Gemm<'_> {
     /// Whether every access lies inside the slices; the kernels rely on it.
     pub(super) fn fits(&self) -> bool {
-        let last = |rows: usize, row: usize, columns: usize, column: usize| {
-            if rows == 0 || columns == 0 { 0 } else { (rows - 1) * row + (columns - 1) * column + 1 }
-        };
-        let b_fits = match self.b {
-            Right::Panels(b) => self.k * self.n <= b.len(),
-            Right::Rows(b, row) => last(self.k, row, self.n, 1) <= b.len(),
-        };
         let panels = self.n / LANES;
+        let start_fits = match self.start {
+            Start::Row(row) => self.n <= row.len(),
+            Start::Zero | Start::Sum => true,
+        };
         self.n.is_multiple_of(LANES)
-            && last(self.m, self.a.row, self.k, self.a.column) <= self.a.data.len()
-            && b_fits
+            && self.terms.iter().all(|term| term.fits(self.m, self.n))
+            && start_fits
             && (self.m == 0
                 || panels == 0
                 || last(self.m, self.c_row, panels, self.c_panel) + LANES - 1 <= self.c.len())
     }
 }
 
+impl Term<'_> {
+    fn fits(&self, m: usize, n: usize) -> bool {
+        let b_fits = match self.b {
+            Right::Panels(b) => self.k * n <= b.len(),
+            Right::Rows(b, row) => last(self.k, row, n, 1) <= b.len(),
+        };
+        b_fits && last(m, self.a.row, self.k, self.a.column) <= self.a.data.len()
+    }
+}
+
+/// Where the last element of a matrix ends.
+fn last(rows: usize, row: usize, columns: usize, column: usize) -> usize {
+    if rows == 0 || columns == 0 { 0 } else { (rows - 1) * row + (columns - 1) * column + 1 }
+}
+
 /// Rows of B packed at a time: a panel of them fits the first-level cache.
 const K_BLOCK: usize = 256;
 const MAX_PANELS: usize = 4;
+/// Stretches of terms that are summed up before C is written.
+const MAX_STRETCHES: usize = 4;
 
 #[repr(align(64))]
 struct Packed([f32; K_BLOCK * LANES * MAX_PANELS]);
 
-/// Raw form of what one stretch of the product needs.
+/// Where to read a stretch of one term, in raw form.
 #[derive(Clone, Copy)]
-struct Raw {
+struct Stretch {
     k: usize,
     a: *const f32,
     a_row: usize,
     a_column: usize,
     b: *const f32,
     b_panel: usize,
+}
+
+/// Where to write.
+#[derive(Clone, Copy)]
+struct Target {
     c: *mut f32,
     c_row: usize,
     c_panel: usize,
-    accumulate: bool,
+    /// From where the sum starts, how far it is to the next row of that, and whether there is anything at all.
+    start: *const f32,
+    start_row: usize,
+    start_panel: usize,
+    from_zero: bool,
+}
+
+impl Target {
+    /// The part of it that begins with this row and panel.
+    unsafe fn at(self, row: usize, panel: usize) -> Self {
+        Target {
+            // SAFETY: the caller stays inside C.
+            c: unsafe { self.c.add(row * self.c_row + panel * self.c_panel) },
+            // Wrapping, because it may not exist.
+            start: self.start.wrapping_add(row * self.start_row + panel * self.start_panel),
+            ..self
+        }
+    }
+
+    /// The same, to go on from what it holds.
+    fn again(self) -> Self {
+        Target { start: self.c, start_row: self.c_row, start_panel: self.c_panel, from_zero: false, ..self }
+    }
 }
 
 /// # Safety
 /// `gemm.fits()` holds and the processor has what `S` needs.
 #[inline(always)]
 pub(super) unsafe fn gemm<S: Simd>(gemm: &mut Gemm<'_>) {
-    let panels = gemm.n / LANES;
-    let raw = Raw {
-        k: gemm.k,
-        a: gemm.a.data.as_ptr(),
-        a_row: gemm.a.row,
-        a_column: gemm.a.column,
-        b: std::ptr::null(),
-        b_panel: gemm.k * LANES,
-        c: gemm.c.as_mut_ptr(),
-        c_row: gemm.c_row,
-        c_panel: gemm.c_panel,
-        accumulate: gemm.accumulate,
+    let c = gemm.c.as_mut_ptr();
+    let (start, start_row, start_panel) = match gemm.start {
+        Start::Zero => (std::ptr::null(), 0, 0),
+        Start::Sum => (c.cast_const(), gemm.c_row, gemm.c_panel),
+        Start::Row(row) => (row.as_ptr(), 0, LANES),
     };
+    let from_zero = matches!(gemm.start, Start::Zero);
+    let target =
+        Target { c, c_row: gemm.c_row, c_panel: gemm.c_panel, start, start_row, start_panel, from_zero };
+    let panels = gemm.n / LANES;
     // SAFETY: `fits` bounds every offset below.
     unsafe {
-        match gemm.b {
-            Right::Panels(b) => multiply::<S>(gemm.m, panels, Raw { b: b.as_ptr(), ..raw }),
-            Right::Rows(b, b_row) => {
-                let mut packed = std::mem::MaybeUninit::<Packed>::uninit();
-                let packed = (&raw mut (*packed.as_mut_ptr()).0).cast::<f32>();
-                let mut k_start = 0;
-                while k_start < gemm.k || k_start == 0 {
-                    let k = (gemm.k - k_start).min(K_BLOCK);
-                    let mut panel = 0;
-                    while panel < panels {
-                        let width = (panels - panel).min(S::TILE_PANELS.min(MAX_PANELS));
-                        let from = b.as_ptr().wrapping_add(k_start * b_row + panel * LANES);
-                        pack::<S>(k, width, from, b_row, packed);
-                        let part = Raw {
-                            k,
-                            a: raw.a.add(k_start * raw.a_column),
-                            b: packed,
-                            b_panel: k * LANES,
-                            c: raw.c.add(panel * raw.c_panel),
-                            accumulate: raw.accumulate || k_start > 0,
-                            ..raw
-                        };
-                        multiply::<S>(gemm.m, width, part);
-                        panel += width;
-                    }
-                    k_start += K_BLOCK;
+        if let [Term { k, a, b: Right::Panels(b) }] = *gemm.terms {
+            let (a_row, a_column) = (a.row, a.column);
+            let stretch =
+                Stretch { k, a: a.data.as_ptr(), a_row, a_column, b: b.as_ptr(), b_panel: k * LANES };
+            return multiply::<S>(gemm.m, panels, &[stretch], target);
+        }
+        let mut panel = 0;
+        while panel < panels {
+            let width = (panels - panel).min(S::TILE_PANELS.min(MAX_PANELS));
+            sum_terms::<S>(gemm.m, gemm.terms, panel, width, target.at(0, panel));
+            panel += width;
+        }
+    }
+}
+
+/// All terms for a few panels of the result, packing what is not in panels.
+#[inline(always)]
+unsafe fn sum_terms<S: Simd>(m: usize, terms: &[Term<'_>], panel: usize, width: usize, mut target: Target) {
+    let mut packed = std::mem::MaybeUninit::<Packed>::uninit();
+    // SAFETY: as the caller says.
+    unsafe {
+        let packed = (&raw mut (*packed.as_mut_ptr()).0).cast::<f32>();
+        let nothing = Stretch { k: 0, a: packed, a_row: 0, a_column: 0, b: packed, b_panel: 0 };
+        let mut stretches = [nothing; MAX_STRETCHES];
+        let (mut n, mut room) = (0, K_BLOCK);
+        for term in terms {
+            let mut done = 0;
+            while done < term.k {
+                if n == MAX_STRETCHES || room == 0 {
+                    multiply::<S>(m, width, &stretches[..n], target);
+                    target = target.again();
+                    (n, room) = (0, K_BLOCK);
                 }
+                let k = match term.b {
+                    Right::Panels(_) => term.k,
+                    Right::Rows(..) => (term.k - done).min(room),
+                };
+                let (b, b_panel) = match term.b {
+                    Right::Panels(b) => (b.as_ptr().add(panel * term.k * LANES), term.k * LANES),
+                    Right::Rows(b, b_row) => {
+                        let to = packed.add((K_BLOCK - room) * LANES * width);
+                        pack::<S>(k, width, b.as_ptr().add(done * b_row + panel * LANES), b_row, to);
+                        room -= k;
+                        (to.cast_const(), k * LANES)
+                    }
+                };
+                let a = term.a.data.as_ptr().add(done * term.a.column);
+                stretches[n] = Stretch { k, a, a_row: term.a.row, a_column: term.a.column, b, b_panel };
+                n += 1;
+                done += k;
             }
         }
+        multiply::<S>(m, width, &stretches[..n], target);
     }
 }
 
@@ -151,7 +231,7 @@ unsafe fn pack<S: Simd>(k: usize, panels: usize, from: *const f32, row: usize, t
 
 /// Cuts the rows into blocks of nearly equal height and runs a tile down each.
 #[inline(always)]
-unsafe fn multiply<S: Simd>(m: usize, panels: usize, raw: Raw) {
+unsafe fn multiply<S: Simd>(m: usize, panels: usize, stretches: &[Stretch], target: Target) {
     if m == 0 {
         return;
     }
@@ -172,18 +252,12 @@ unsafe fn multiply<S: Simd>(m: usize, panels: usize, raw: Raw) {
             let rows = height + usize::from(block < taller);
             // SAFETY: rows and panels are inside the matrices that the caller vouched for.
             unsafe {
-                let part = Raw {
-                    // Wrapping, because with k = 0 both may be empty.
-                    a: raw.a.wrapping_add(row * raw.a_row),
-                    b: raw.b.wrapping_add(panel * raw.b_panel),
-                    c: raw.c.add(row * raw.c_row + panel * raw.c_panel),
-                    ..raw
-                };
+                let at = (row, panel, target.at(row, panel));
                 match width {
-                    1 => tile_rows::<S, 1>(rows, part),
-                    2 => tile_rows::<S, 2>(rows, part),
-                    3 => tile_rows::<S, 3>(rows, part),
-                    _ => tile_rows::<S, 4>(rows, part),
+                    1 => tile_rows::<S, 1>(rows, stretches, at),
+                    2 => tile_rows::<S, 2>(rows, stretches, at),
+                    3 => tile_rows::<S, 3>(rows, stretches, at),
+                    _ => tile_rows::<S, 4>(rows, stretches, at),
                 }
             }
             row += rows;
@@ -193,68 +267,87 @@ unsafe fn multiply<S: Simd>(m: usize, panels: usize, raw: Raw) {
 }
 
 #[inline(always)]
-unsafe fn tile_rows<S: Simd, const PANELS: usize>(rows: usize, raw: Raw) {
+unsafe fn tile_rows<S: Simd, const PANELS: usize>(
+    rows: usize,
+    stretches: &[Stretch],
+    at: (usize, usize, Target),
+) {
     // SAFETY: passed on from the caller.
     unsafe {
         match rows {
-            1 => tile::<S, 1, PANELS>(raw),
-            2 => tile::<S, 2, PANELS>(raw),
-            3 => tile::<S, 3, PANELS>(raw),
-            4 => tile::<S, 4, PANELS>(raw),
-            5 => tile::<S, 5, PANELS>(raw),
-            _ => tile::<S, 6, PANELS>(raw),
+            1 => tile::<S, 1, PANELS>(stretches, at),
+            2 => tile::<S, 2, PANELS>(stretches, at),
+            3 => tile::<S, 3, PANELS>(stretches, at),
+            4 => tile::<S, 4, PANELS>(stretches, at),
+            5 => tile::<S, 5, PANELS>(stretches, at),
+            _ => tile::<S, 6, PANELS>(stretches, at),
         }
     }
 }
 
+/// The rows and panels of the result that begin `at` these.
 #[inline(always)]
-unsafe fn tile<S: Simd, const ROWS: usize, const PANELS: usize>(raw: Raw) {
+unsafe fn tile<S: Simd, const ROWS: usize, const PANELS: usize>(
+    stretches: &[Stretch],
+    (row, panel, target): (usize, usize, Target),
+) {
     // SAFETY: the caller vouches for ROWS rows and PANELS panels at each of the pointers.
     unsafe {
         let mut sums = [[S::splat(0.0); PANELS]; ROWS];
-        if raw.accumulate {
+        if !target.from_zero {
             for i in 0..ROWS {
                 for p in 0..PANELS {
-                    sums[i][p] = S::load(raw.c.add(i * raw.c_row + p * raw.c_panel));
+                    sums[i][p] = S::load(target.start.add(i * target.start_row + p * target.start_panel));
                 }
             }
         }
-        let (mut a, mut b) = (raw.a, raw.b);
-        for _ in 0..raw.k {
-            let mut columns = [S::splat(0.0); PANELS];
-            for p in 0..PANELS {
-                columns[p] = S::load(b.add(p * raw.b_panel));
-            }
-            for i in 0..ROWS {
-                let x = S::splat(*a.add(i * raw.a_row));
+        for stretch in stretches {
+            // Wrapping, because with k = 0 both may be empty.
+            let mut a = stretch.a.wrapping_add(row * stretch.a_row);
+            let mut b = stretch.b.wrapping_add(panel * stretch.b_panel);
+            for _ in 0..stretch.k {
+                let mut columns = [S::splat(0.0); PANELS];
                 for p in 0..PANELS {
-                    sums[i][p] = S::mul_add(x, columns[p], sums[i][p]);
+                    columns[p] = S::load(b.add(p * stretch.b_panel));
                 }
+                for i in 0..ROWS {
+                    let x = S::splat(*a.add(i * stretch.a_row));
+                    for p in 0..PANELS {
+                        sums[i][p] = S::mul_add(x, columns[p], sums[i][p]);
+                    }
+                }
+                a = a.add(stretch.a_column);
+                b = b.add(LANES);
             }
-            a = a.add(raw.a_column);
-            b = b.add(LANES);
         }
         for i in 0..ROWS {
             for p in 0..PANELS {
-                S::store(raw.c.add(i * raw.c_row + p * raw.c_panel), sums[i][p]);
+                S::store(target.c.add(i * target.c_row + p * target.c_panel), sums[i][p]);
             }
         }
     }
 }
 
-/// Turns `blocks` blocks of 16 x 16 around: the panels of a matrix become the panels of its transpose.
+/// Some panels of a matrix of `rows` rows and `columns` columns, from panel `first` on, into the panels of its transpose.
 ///
 /// # Safety
-/// Both slices hold `rows * columns` floats, both dimensions are multiples of 16, and the processor has what `S` needs.
+/// Both dimensions are multiples of 16, `from` holds whole panels, `to` the whole transpose, the panels lie inside the
+/// matrix, and the processor has what `S` needs.
 #[inline(always)]
-pub(super) unsafe fn transpose_panels<S: Simd>(rows: usize, columns: usize, from: &[f32], to: &mut [f32]) {
-    for panel in 0..columns / LANES {
+pub(super) unsafe fn transpose_panels<S: Simd>(
+    rows: usize,
+    columns: usize,
+    first: usize,
+    from: &[f32],
+    to: &mut [f32],
+) {
+    for panel in 0..from.len() / (rows * LANES) {
         for block in 0..rows / LANES {
-            // SAFETY: block (block, panel) of the source and block (panel, block) of the target lie inside.
+            // SAFETY: block (block, panel) of the source and block (first + panel, block) of the target lie inside.
             unsafe {
                 S::transpose(
                     from.as_ptr().add(panel * rows * LANES + block * LANES * LANES),
-                    to.as_mut_ptr().add(block * columns * LANES + panel * LANES * LANES),
+                    to.as_mut_ptr().add(block * columns * LANES + (first + panel) * LANES * LANES),
                 );
             }
         }

@@ -22,7 +22,7 @@ pub(crate) use adam::{Adam, BETA1, BETA2, StepSize};
 pub(crate) use attention::{Attention, AttentionGradient};
 pub(crate) use buffer::Buffer;
 pub(crate) use cell::{Cell, CellGradient};
-pub(crate) use gemm::{Gemm, Right, Strided};
+pub(crate) use gemm::{Gemm, Right, Start, Strided, Term};
 pub(crate) use vector::{Dots, GateGradient};
 
 /// Floats in a vector; widths inside the encoder are multiples of it.
@@ -63,7 +63,7 @@ macro_rules! kernels {
 
 kernels! {
     gemm::gemm(gemm: &mut Gemm<'_>) as gemm;
-    gemm::transpose_panels(rows: usize, columns: usize, from: &[f32], to: &mut [f32]) as transpose_panels;
+    gemm::transpose_panels(rows: usize, columns: usize, first: usize, from: &[f32], to: &mut [f32]) as transpose_panels;
     cell::forward(step: &mut Cell<'_>) as cell;
     cell::backward(step: &mut CellGradient<'_>) as cell_backward;
     attention::exponentials(x: &mut [f32]) as exponentials;
@@ -149,19 +149,27 @@ impl Kernels {
         unsafe { (self.table.multiply_adds)(rounds) }
     }
 
-    /// `C = A B` or `C += A B`.
+    /// A matrix product.
     pub(crate) fn gemm(self, mut gemm: Gemm<'_>) {
         assert!(gemm.fits(), "matrix product out of bounds");
         // SAFETY: checked above; `with` checked the processor. So for all that follow.
         unsafe { (self.table.gemm)(&mut gemm) }
     }
 
-    /// From the panels of a `rows x columns` matrix to the panels of its transpose.
-    pub(crate) fn transpose_panels(self, rows: usize, columns: usize, from: &[f32], to: &mut [f32]) {
-        assert!(rows.is_multiple_of(LANES) && columns.is_multiple_of(LANES));
-        assert!(rows * columns <= from.len() && rows * columns <= to.len());
+    /// From some panels of a `rows x columns` matrix, which begin with `first`, to the panels of its transpose.
+    pub(crate) fn transpose_panels(
+        self,
+        rows: usize,
+        columns: usize,
+        first: usize,
+        from: &[f32],
+        to: &mut [f32],
+    ) {
+        assert!(rows > 0 && rows.is_multiple_of(LANES) && columns.is_multiple_of(LANES));
+        assert!(from.len().is_multiple_of(rows * LANES) && rows * columns <= to.len());
+        assert!(first * LANES + from.len() / rows <= columns);
         // SAFETY: checked above.
-        unsafe { (self.table.transpose_panels)(rows, columns, from, to) }
+        unsafe { (self.table.transpose_panels)(rows, columns, first, from, to) }
     }
 
     /// One LSTM time step.

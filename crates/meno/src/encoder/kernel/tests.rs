@@ -65,11 +65,16 @@ fn products_of_odd_sizes() {
         let panels: Vec<f32> =
             (0..n * k).map(|i| b[i / 16 % k.max(1) * b_row + i / (16 * k) * 16 + i % 16]).collect();
         let transposed: Vec<f32> = (0..m * k).map(|i| a[i % m * a_row + i / m]).collect();
-        for accumulate in [false, true] {
+        let row = floats(&mut random, n);
+        for (from, start) in [("zero", Start::Zero), ("sum", Start::Sum), ("row", Start::Row(&row))] {
             let expected: Vec<f64> = (0..m * n)
                 .map(|at| {
                     let (i, j) = (at / n, at % n);
-                    let start = if accumulate { f64::from(c[i * c_row + j]) } else { 0.0 };
+                    let start = match start {
+                        Start::Zero => 0.0,
+                        Start::Sum => f64::from(c[i * c_row + j]),
+                        Start::Row(row) => f64::from(row[j]),
+                    };
                     (0..k)
                         .fold(start, |sum, l| sum + f64::from(a[i * a_row + l]) * f64::from(b[l * b_row + j]))
                 })
@@ -81,10 +86,11 @@ fn products_of_odd_sizes() {
                 ("rows x rows", rows, Right::Rows(&b, b_row)),
                 ("columns x rows", columns, Right::Rows(&b, b_row)),
             ] {
-                let what = format!("{what} {m} x {k} x {n}, accumulate {accumulate}");
+                let what = format!("{what} {m} x {k} x {n}, start from {from}");
                 let result = check_agreement(&what, |kernels| {
                     let mut c = c.clone();
-                    kernels.gemm(Gemm { m, n, k, a, b, c: &mut c, c_row, c_panel: 16, accumulate });
+                    let terms = &[Term { k, a, b }];
+                    kernels.gemm(Gemm { m, n, terms, start, c: &mut c, c_row, c_panel: 16 });
                     (0..m * n).map(|at| c[at / n * c_row + at % n]).collect()
                 });
                 for (&found, &expected) in result.iter().zip(&expected) {
@@ -95,6 +101,37 @@ fn products_of_odd_sizes() {
                 }
             }
         }
+    }
+}
+
+/// A product may be cut into terms along the shared dimension without changing a bit, however many there are.
+#[test]
+fn terms_continue_one_sum() {
+    let mut random = Random::new(9);
+    let (m, n, k) = (19, 48, 600);
+    let (a, b) = (floats(&mut random, m * k), floats(&mut random, k * n));
+    let panels = |from: usize, k: usize| -> Vec<f32> {
+        (0..n * k).map(|i| b[(from + i / 16 % k) * n + i / (16 * k) * 16 + i % 16]).collect()
+    };
+    let term = |from: usize, to: usize| Term {
+        k: to - from,
+        a: Strided { data: &a[from..], row: k, column: 1 },
+        b: Right::Rows(&b[from * n..], n),
+    };
+    let (early, late) = (panels(0, 150), panels(150, 450));
+    let in_panels = |b, from: usize, to: usize| Term { b: Right::Panels(b), ..term(from, to) };
+    for kernels in variants() {
+        let product = |terms: &[Term<'_>]| {
+            let mut c = vec![0.0; m * n];
+            kernels.gemm(Gemm { m, n, terms, start: Start::Zero, c: &mut c, c_row: n, c_panel: 16 });
+            bits(&c)
+        };
+        let whole = product(&[term(0, k)]);
+        let many: Vec<Term<'_>> = (0..12).map(|i| term(i * 50, (i + 1) * 50)).collect();
+        assert_eq!(product(&[term(0, 9), term(9, 310), term(310, k)]), whole, "{kernels:?}");
+        assert_eq!(product(&many), whole, "{kernels:?}: many terms");
+        assert_eq!(product(&[in_panels(&early, 0, 150), in_panels(&late, 150, k)]), whole, "{kernels:?}");
+        assert_eq!(product(&[term(0, 150), in_panels(&late, 150, k)]), whole, "{kernels:?}: both kinds");
     }
 }
 
@@ -110,7 +147,8 @@ fn products_do_not_depend_on_how_they_are_cut() {
             let mut c = vec![0.0; m * n];
             let a = Strided { data: a, row: k, column: 1 };
             let b = Right::Rows(b, b_row);
-            kernels.gemm(Gemm { m, n, k, a, b, c: &mut c, c_row: n, c_panel: 16, accumulate: false });
+            let terms = &[Term { k, a, b }];
+            kernels.gemm(Gemm { m, n, terms, start: Start::Zero, c: &mut c, c_row: n, c_panel: 16 });
             c
         };
         let whole = product(m, n, &a, &b, n);
@@ -132,12 +170,12 @@ fn transposed_twice_is_the_same() {
         let at = |rows: usize, row: usize, column: usize| (column / 16 * rows + row) * 16 + column % 16;
         for kernels in variants() {
             let mut turned = vec![0.0; rows * columns];
-            kernels.transpose_panels(rows, columns, &matrix, &mut turned);
+            kernels.transpose_panels(rows, columns, 0, &matrix, &mut turned);
             for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
                 assert_eq!(turned[at(columns, column, row)], matrix[at(rows, row, column)], "{kernels:?}");
             }
             let mut back = vec![0.0; rows * columns];
-            kernels.transpose_panels(columns, rows, &turned, &mut back);
+            kernels.transpose_panels(columns, rows, 0, &turned, &mut back);
             assert_eq!(bits(&back), bits(&matrix), "{kernels:?}");
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{SlotGated, Workspace};
 use crate::encoder::kernel::{
-    AttentionGradient, Dots, GateGradient, Gemm, Kernels, LANES, Right, Strided, padded,
+    AttentionGradient, Dots, GateGradient, Gemm, Kernels, LANES, Right, Start, Strided, Term, padded,
 };
 use crate::encoder::linear::{Linear, Product, Rows, RowsMut, row_of, rows_end};
 
@@ -117,7 +117,7 @@ impl SlotGated {
             transposed,
             d_logits,
             RowsMut { data: d_slot_input, row: slot_row },
-            false,
+            Start::Zero,
         );
 
         w.d_context.reserve(n * row);
@@ -144,13 +144,13 @@ impl SlotGated {
         let d_logits = Rows { data: &w.intent_logits, n: b, row: self.intent.weight.width() };
         let d_input = w.d_intent_input.reserve(b * input_row);
         let to = RowsMut { data: &mut *d_input, row: input_row };
-        self.gate.backward_input(kernels, transposed, d_gate_query, to, false);
+        self.gate.backward_input(kernels, transposed, d_gate_query, to, Start::Zero);
         self.intent.backward_input(
             kernels,
             transposed,
             d_logits,
             RowsMut { data: d_input, row: input_row },
-            true,
+            Start::Sum,
         );
     }
 
@@ -165,7 +165,7 @@ impl SlotGated {
         let d_query = Rows { data: &w.d_intent_query, n: b, row: width };
         let input_row = row_of(width + last);
         let to = RowsMut { data: &mut w.d_intent_input[width..], row: input_row };
-        self.intent_query.backward_input(kernels, transposed, d_query, to, true);
+        self.intent_query.backward_input(kernels, transposed, d_query, to, Start::Sum);
 
         let d_projected = Rows { data: &w.d_projected, n, row: projected_row };
         self.project.backward_input(
@@ -173,7 +173,7 @@ impl SlotGated {
             transposed,
             d_projected,
             RowsMut { data: &mut w.d_out, row },
-            true,
+            Start::Sum,
         );
     }
 
@@ -188,21 +188,19 @@ impl SlotGated {
             &w.d_intent_input[utterance * row_of(width + 4 * self.shape.hidden)..][..width];
 
         // d_out_j += sum_i a_ij d_context_i, and the same for the intent's one query.
-        for (weights, k, d, d_row) in
-            [(weights, words, d_context, row), (intent_weights, 1, d_intent_context, width)]
-        {
-            kernels.gemm(Gemm {
-                m: words,
-                n: width,
-                k,
-                a: Strided { data: weights, row: 1, column: padded(words) },
-                b: Right::Rows(d, d_row),
-                c: &mut w.d_out[rows.start * row..],
-                c_row: row,
-                c_panel: LANES,
-                accumulate: true,
-            });
-        }
+        let term = |weights, k, d, d_row| {
+            let a = Strided { data: weights, row: 1, column: padded(words) };
+            Term { k, a, b: Right::Rows(d, d_row) }
+        };
+        kernels.gemm(Gemm {
+            m: words,
+            n: width,
+            terms: &[term(weights, words, d_context, row), term(intent_weights, 1, d_intent_context, width)],
+            start: Start::Sum,
+            c: &mut w.d_out[rows.start * row..],
+            c_row: row,
+            c_panel: LANES,
+        });
 
         let (slots, intents) =
             self.attentions(parameters, rows.clone(), &w.projected, &w.intent_query[utterance * width..]);

@@ -2,7 +2,7 @@
 
 use super::{Prepared, SlotGated, Workspace};
 use crate::encoder::dropout::Dropout;
-use crate::encoder::kernel::{Buffer, Gemm, Kernels, LANES, Right, Strided, padded};
+use crate::encoder::kernel::{Buffer, Gemm, Kernels, LANES, Right, Start, Strided, Term, padded};
 use crate::encoder::linear::{Rows, RowsMut, row_of};
 
 impl SlotGated {
@@ -113,18 +113,11 @@ impl SlotGated {
         let (width, row, n) = (self.width(), row_of(self.width()), w.batch.words());
         let (last, projected_row) = (4 * self.shape.hidden, row_of(3 * width));
         let projected = w.projected.reserve(n * projected_row);
-        for r in projected.chunks_exact_mut(projected_row) {
-            r.fill(0.0);
-            r[width..2 * width].copy_from_slice(self.query_bias.of(parameters));
-        }
         let out = Rows { data: &w.out, n, row };
-        self.project.multiply(
-            kernels,
-            parameters,
-            out,
-            RowsMut { data: projected, row: projected_row },
-            true,
-        );
+        let bias = w.project_bias.clear(3 * width);
+        bias[width..2 * width].copy_from_slice(self.query_bias.of(parameters));
+        let to = RowsMut { data: projected, row: projected_row };
+        self.project.multiply(kernels, parameters, out, to, Start::Row(bias));
         kernels.exponentials(projected);
 
         let query = w.intent_query.reserve(w.batch.len() * width);
@@ -164,21 +157,15 @@ impl SlotGated {
         let intent_weights = &mut w.intent_weights[utterance * padded(w.batch.n_steps())..][..padded(words)];
         kernels.attention(&intents, intent_weights);
         let values = &w.out[rows.start * row..];
-        let context = |m, weights, c, c_row| Gemm {
-            m,
-            n: width,
-            k: words,
-            a: Strided { data: weights, row: padded(words), column: 1 },
-            b: Right::Rows(values, row),
-            c,
-            c_row,
-            c_panel: LANES,
-            accumulate: false,
+        let context = |m, weights, c, c_row| {
+            let a = Strided { data: weights, row: padded(words), column: 1 };
+            let terms = &[Term { k: words, a, b: Right::Rows(values, row) }];
+            kernels.gemm(Gemm { m, n: width, terms, start: Start::Zero, c, c_row, c_panel: LANES });
         };
-        kernels.gemm(context(words, weights, &mut w.context[rows.start * row..], row));
+        context(words, weights, &mut w.context[rows.start * row..], row);
         let input_row = row_of(width + 4 * self.shape.hidden);
         let input = &mut w.intent_input[utterance * input_row..][..input_row];
-        kernels.gemm(context(1, intent_weights, input, input_row));
+        context(1, intent_weights, input, input_row);
         let last = 4 * self.shape.hidden;
         input[width..width + last].copy_from_slice(&w.lstm.last[utterance * last..][..last]);
         words * padded(words)

@@ -79,6 +79,7 @@ pub struct Workspace {
     lstm: BiLstmState,
     out: Buffer,
     out_factors: Buffer,
+    project_bias: Buffer,
     /// Keys and queries of the attentions, as exponentials.
     projected: Buffer,
     intent_query: Buffer,

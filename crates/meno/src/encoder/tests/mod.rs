@@ -14,7 +14,7 @@ use super::batch::Batch;
 use super::bilstm::{BiLstm, BiLstmState};
 use super::kernel::tests::variants;
 use super::kernel::{Adam, Attention, AttentionGradient, BETA1, BETA2, Buffer, Dots, GateGradient, StepSize};
-use super::kernel::{Gemm, Kernels, LANES, Right, Strided, padded};
+use super::kernel::{Gemm, Kernels, LANES, Right, Start, Strided, Term, padded};
 use super::linear::{Linear, Product, Rows, RowsMut};
 use super::parameters::{Layout, Parameters, transpose, values};
 use super::slot_gated::{LossWeights, SlotGated, SlotGatedShape, Workspace, cross_entropy};

@@ -46,7 +46,8 @@ impl Utterances {
         network.backward(kernels, parameters, &transposed, &mut w, dropout);
         let mut all = vec![0.0; network.layout().len()];
         for product in network.products(&w) {
-            product.run(kernels, 0, product.weight.of_mut(&mut all), false);
+            let to = product.weight.of_mut(&mut all);
+            Product::sum(kernels, &[product], 0, to);
         }
         all[network.layout().matrices()..network.layout().dense()].copy_from_slice(network.d_vectors(&w));
         for (word, d) in network.d_words(&w) {

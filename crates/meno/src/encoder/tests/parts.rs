@@ -134,11 +134,11 @@ impl OneLinear {
             &self.transposed,
             dy,
             RowsMut { data: &mut dx, row: rows },
-            false,
+            Start::Zero,
         );
         let mut gradient = vec![0.0; self.matrices];
         let weight = self.linear.weight;
-        Product { weight, x, dy }.run(kernels, 0, weight.of_mut(&mut gradient), false);
+        Product::sum(kernels, &[Product { weight, x, dy }], 0, weight.of_mut(&mut gradient));
         let mut d_bias = vec![0.0; width];
         kernels.sum_rows(dy.data, width, &mut d_bias);
         d_bias.truncate(weight.columns());
@@ -259,7 +259,8 @@ fn lstm(
     layer.backward(kernels, &transposed, &batch, &mut state, &d_hidden, d_last, to);
     let mut gradient = vec![0.0; layout.len()];
     for product in layer.products(&batch, x, &state) {
-        product.run(kernels, 0, product.weight.of_mut(&mut gradient), false);
+        let to = product.weight.of_mut(&mut gradient);
+        Product::sum(kernels, &[product], 0, to);
     }
     let (_, d_gates) = layer.d_gates(&batch, &state);
     let mut d_bias = vec![0.0; both];
@@ -335,8 +336,8 @@ fn attend(kernels: Kernels, inputs: &[Vec<f32>], upstream: &[Vec<f32>]) -> Passe
     kernels.attention(&attention, &mut weights);
     let product = |m, k, a: Strided<'_>, b: &[f32]| {
         let mut c = vec![0.0; m * width];
-        let (b, c_row) = (Right::Rows(b, width), width);
-        kernels.gemm(Gemm { m, n: width, k, a, b, c: &mut c, c_row, c_panel: LANES, accumulate: false });
+        let (terms, start) = (&[Term { k, a, b: Right::Rows(b, width) }], Start::Zero);
+        kernels.gemm(Gemm { m, n: width, terms, start, c: &mut c, c_row: width, c_panel: LANES });
         c
     };
     let contexts = product(queries, words, Strided { data: &weights, row: weights_row, column: 1 }, states);
