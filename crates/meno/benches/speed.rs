@@ -73,6 +73,7 @@ impl Data {
             intents: features.intents.len(),
             embedding: 64,
             hidden: 64,
+            calibrated: false,
         };
         let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Data { name, shape, train: examples(&train), test: examples(&test) })
@@ -153,7 +154,14 @@ fn latencies(network: &SlotGated, parameters: &[f32], examples: &[Example], pass
 
 /// The cost of an utterance grows with its length, and attention's share with the square of it.
 fn lengths() -> Vec<Value> {
-    let shape = SlotGatedShape { words: 1000, labels: 120, intents: 20, embedding: 64, hidden: 64 };
+    let shape = SlotGatedShape {
+        words: 1000,
+        labels: 120,
+        intents: 20,
+        embedding: 64,
+        hidden: 64,
+        calibrated: false,
+    };
     let network = SlotGated::new(shape);
     let mut random = Random::new(1);
     let parameters = network.initial(&mut random);

@@ -149,7 +149,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>) -> Result<Model, Stri
 const MAX_WIDTH: usize = 4096;
 
 fn check_shape(document: &Document) -> Result<(), String> {
-    let SlotGatedShape { words, labels, intents, embedding, hidden } = document.shape;
+    let SlotGatedShape { words, labels, intents, embedding, hidden, .. } = document.shape;
     for (what, says, has) in [
         ("words", words, document.vocabulary.len()),
         ("labels", labels, document.id2label.len()),

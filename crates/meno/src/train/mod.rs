@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::corpus::Corpus;
-use crate::encoder::{Kernels, Parameters, SlotGated, SlotGatedShape};
+use crate::encoder::{Calibration, Kernels, Parameters, SlotGated, SlotGatedShape};
 use crate::engine::{MAX_WORDS, Model, Record};
 use crate::features::{Features, first_intent};
 use crate::metrics::{Evaluation, Mode, Report};
@@ -45,8 +45,29 @@ pub struct TrainSettings {
     pub embedding: usize,
     /// Width of the hidden state of one direction; a multiple of 16.
     pub hidden: usize,
+    /// Share of words that are read as unknown ones, so that the vector of unknown words is trained.
+    pub unknown_words: f32,
+    /// The second loss, if there is to be one.
+    pub calibrate: Option<CalibrationSettings>,
     /// What all randomness comes from.
     pub seed: u64,
+}
+
+/// The second loss: the entropy of the calibrated Dirichlet distributions is made large.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CalibrationSettings {
+    /// How much the entropy of a word counts beside its cross entropy.
+    pub lambda: f32,
+    /// The bounds of the calibration.
+    #[serde(flatten)]
+    pub bounds: Calibration,
+}
+
+impl Default for CalibrationSettings {
+    fn default() -> Self {
+        CalibrationSettings { lambda: 1e-3, bounds: Calibration::default() }
+    }
 }
 
 impl Default for TrainSettings {
@@ -60,6 +81,8 @@ impl Default for TrainSettings {
             clip: 5.0,
             embedding: 64,
             hidden: 64,
+            unknown_words: 0.0,
+            calibrate: None,
             seed: 1,
         }
     }
@@ -87,6 +110,26 @@ impl TrainSettings {
             if !value.is_finite() || value <= 0.0 {
                 return refuse(format!("{name} is {value}"), "it must be a positive number");
             }
+        }
+        if !(0.0..=0.9).contains(&self.unknown_words) {
+            return refuse(format!("unknown_words is {}", self.unknown_words), "it is a share from 0 to 0.9");
+        }
+        self.calibrate.as_ref().map_or(Ok(()), CalibrationSettings::check)
+    }
+}
+
+impl CalibrationSettings {
+    fn check(&self) -> Result<()> {
+        let Calibration { delta, scale } = self.bounds;
+        let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
+        if !(0.0..=1.0).contains(&self.lambda) {
+            return refuse(format!("lambda is {}", self.lambda), "it is a weight from 0 to 1");
+        }
+        if !(0.0..=0.9).contains(&delta) {
+            return refuse(format!("delta is {delta}"), "it is a share from 0 to 0.9");
+        }
+        if !(1e-6..=1e6).contains(&scale) {
+            return refuse(format!("scale is {scale}"), "it is a factor from 1e-6 to 1e6");
         }
         Ok(())
     }
@@ -214,6 +257,7 @@ impl<'a> Fit<'a> {
             intents: features.intents.len(),
             embedding: settings.embedding,
             hidden: settings.hidden,
+            calibrated: settings.calibrate.is_some(),
         });
         let fingerprint = train.fingerprint();
         let kernels = Kernels::best();

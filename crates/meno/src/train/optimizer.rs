@@ -77,12 +77,18 @@ impl Gradient {
     }
 
     /// Sums up the gradients of the shards, whose backward passes are done; gives the norm.
-    pub fn sum(&mut self, kernels: Kernels, network: &SlotGated, shards: &[&Workspace]) -> f32 {
+    pub fn sum(
+        &mut self,
+        kernels: Kernels,
+        network: &SlotGated,
+        parameters: &[f32],
+        shards: &[&Workspace],
+    ) -> f32 {
         let (matrices, vectors) = self.dense.split_at_mut(self.matrices);
         let vectors = &mut vectors[..network.layout().dense() - self.matrices];
         let rows = self.rows.clear(self.touched.len() * self.table.width());
         let (matrices, (vectors, rows)) = rayon::join(
-            || sum_matrices(kernels, network, shards, &self.pieces, matrices),
+            || sum_matrices(kernels, network, parameters, shards, &self.pieces, matrices),
             || {
                 let vectors = sum_vectors(kernels, network, shards, vectors);
                 (vectors, sum_rows(kernels, network, shards, &self.touched, rows))
@@ -95,6 +101,7 @@ impl Gradient {
 fn sum_matrices(
     kernels: Kernels,
     network: &SlotGated,
+    parameters: &[f32],
     shards: &[&Workspace],
     pieces: &[Piece],
     mut gradient: &mut [f32],
@@ -110,6 +117,9 @@ fn sum_matrices(
         .map(|(piece, gradient)| {
             let products: Vec<_> = products.iter().map(|products| products[piece.index]).collect();
             Product::sum(kernels, &products, piece.first_panel, gradient);
+            if network.calibration() == Some(piece.matrix) {
+                kernels.keep_where_positive(&parameters[piece.start..piece.start + piece.len], gradient);
+            }
             kernels.sum_squares(gradient)
         })
         .collect();

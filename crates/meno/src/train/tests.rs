@@ -71,7 +71,7 @@ fn loss(network: &SlotGated, kernels: Kernels, parameters: &[f32], batch: &[usiz
     network.forward(kernels, parameters, batch.iter().map(|&i| &all[i].words[..]), None, &mut w);
     let answers = batch.iter().map(|&i| (&all[i].labels[..], all[i].intent));
     let weight = 1.0 / batch.len() as f32;
-    network.loss(kernels, answers, LossWeights { slots: weight, intent: weight }, &mut w)
+    network.loss(kernels, answers, LossWeights { slots: weight, intent: weight }, None, &mut w)
 }
 
 /// A clipped gradient is the same gradient, shorter: with a clip of a quarter of the norm, the first moment, a tenth
@@ -121,7 +121,8 @@ fn random_examples(n: usize, shape: SlotGatedShape) -> Vec<Example> {
 
 #[test]
 fn number_of_threads_does_not_change_a_bit() {
-    let shape = SlotGatedShape { words: 300, labels: 7, intents: 4, embedding: 32, hidden: 32 };
+    let shape =
+        SlotGatedShape { words: 300, labels: 7, intents: 4, embedding: 32, hidden: 32, calibrated: false };
     let network = SlotGated::new(shape);
     let examples = random_examples(90, shape);
     let settings = TrainSettings { batch: 40, ..TrainSettings::default() };
@@ -154,6 +155,8 @@ const SETTINGS: TrainSettings = TrainSettings {
     clip: 5.0,
     embedding: 16,
     hidden: 16,
+    unknown_words: 0.1,
+    calibrate: Some(CalibrationSettings { lambda: 1e-3, bounds: Calibration { delta: 0.1, scale: 1.0 } }),
     seed: 7,
 };
 

@@ -9,7 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::TrainSettings;
 use super::optimizer::{Gradient, Replica};
-use crate::encoder::{Dropout, Kernels, LossWeights, Parameters, SlotGated, Workspace};
+use crate::encoder::{Dropout, EntropyLoss, Kernels, LossWeights, Parameters, SlotGated, Workspace};
+use crate::features::UNKNOWN;
 use crate::random::Random;
 
 /// Utterances of a shard.
@@ -56,6 +57,7 @@ pub(super) struct Position {
 #[derive(Default)]
 struct Shard {
     utterances: Vec<usize>,
+    words: Vec<Vec<u32>>,
     workspace: Workspace,
     loss: f64,
 }
@@ -150,7 +152,9 @@ impl<'a> Trainer<'a> {
     /// One step on utterances of falling length; gives the mean loss of the batch.
     pub(super) fn step(&mut self, batch: &[usize], random: &Random) -> f64 {
         let n_shards = batch.len().div_ceil(SHARD);
-        self.gradient.begin(batch.iter().flat_map(|&i| self.examples[i].words.iter().copied()));
+        let words = batch.iter().flat_map(|&i| self.examples[i].words.iter().copied());
+        let unknown = (self.settings.unknown_words > 0.0).then_some(UNKNOWN);
+        self.gradient.begin(words.chain(unknown));
         self.each_replica(|trainer, thread, n_threads, replica| {
             replica.begin(trainer.kernels, &trainer.gradient);
             for i in (thread..n_shards).step_by(n_threads) {
@@ -160,7 +164,8 @@ impl<'a> Trainer<'a> {
         let shards: Vec<_> = self.shards[..n_shards].iter_mut().map(held_alone).collect();
         let loss = shards.iter().map(|shard| shard.loss).sum();
         let workspaces: Vec<&Workspace> = shards.iter().map(|shard| &shard.workspace).collect();
-        let norm = self.gradient.sum(self.kernels, self.network, &workspaces);
+        let parameters = &held_alone(&mut self.replicas[0]).parameters;
+        let norm = self.gradient.sum(self.kernels, self.network, parameters, &workspaces);
         let scale = if norm > self.settings.clip { self.settings.clip / norm } else { 1.0 };
         self.each_replica(|trainer, _, _, replica| {
             replica.step(trainer.kernels, trainer.settings.rate, &trainer.gradient, scale);
@@ -184,19 +189,45 @@ impl<'a> Trainer<'a> {
     /// The forward and backward pass of one of the shards into which the batch is dealt out.
     fn run_shard(&self, batch: &[usize], n_shards: usize, i: usize, random: &Random, replica: &Replica) {
         let (network, kernels, rate) = (self.network, self.kernels, self.settings.dropout);
-        let Shard { utterances, workspace: w, loss } = &mut *held(&self.shards[i]);
+        let Shard { utterances, words, workspace: w, loss } = &mut *held(&self.shards[i]);
         // Dealt out by falling length, the shards are sorted and have about the same work.
         utterances.clear();
         utterances.extend(batch.iter().skip(i).step_by(n_shards));
         let examples = utterances.iter().map(|&i| &self.examples[i]);
         let mut dropout = (rate > 0.0).then(|| Dropout { rate, random: random.fork(i as u64) });
-        let words = examples.clone().map(|example| &example.words[..]);
-        network.forward(kernels, &replica.parameters, words, dropout.as_mut(), w);
+        read_as_unknown(examples.clone(), self.settings.unknown_words, random.fork(!(i as u64)), words);
+        network.forward(kernels, &replica.parameters, words.iter().map(Vec::as_slice), dropout.as_mut(), w);
         let intent = 1.0 / batch.len() as f32;
         let weights = LossWeights { slots: intent * self.settings.slot_weight, intent };
         let answers = examples.map(|example| (&example.labels[..], example.intent));
-        *loss = network.loss(kernels, answers, weights, w);
+        let second = self.settings.calibrate.map(|settings| EntropyLoss {
+            lambda: settings.lambda,
+            parameters: &replica.parameters,
+            transposed: &replica.transposed,
+            calibration: settings.bounds,
+        });
+        *loss = network.loss(kernels, answers, weights, second, w);
         network.backward(kernels, &replica.parameters, &replica.transposed, w, dropout.is_some());
+    }
+}
+
+/// The words of the examples, a share of them read as words that are not in the vocabulary.
+fn read_as_unknown<'a>(
+    examples: impl ExactSizeIterator<Item = &'a Example>,
+    share: f32,
+    mut random: Random,
+    words: &mut Vec<Vec<u32>>,
+) {
+    words.resize_with(examples.len(), Vec::new);
+    for (example, words) in examples.zip(words) {
+        words.clear();
+        words.extend(
+            example.words.iter().map(
+                |&word| {
+                    if share > 0.0 && random.uniform() < share { UNKNOWN } else { word }
+                },
+            ),
+        );
     }
 }
 

@@ -10,7 +10,9 @@
 mod adam;
 mod attention;
 mod buffer;
+mod calibrate;
 mod cell;
+mod dirichlet;
 mod gemm;
 mod simd;
 mod softmax;
@@ -21,7 +23,9 @@ mod vector;
 pub(crate) use adam::{Adam, BETA1, BETA2, StepSize};
 pub(crate) use attention::{Attention, AttentionGradient};
 pub(crate) use buffer::Buffer;
+pub(crate) use calibrate::{Calibrate, CalibrateGradient};
 pub(crate) use cell::{Cell, CellGradient};
+pub(crate) use dirichlet::Dirichlets;
 pub(crate) use gemm::{Gemm, Right, Start, Strided, Term};
 pub(crate) use vector::{Dots, GateGradient};
 
@@ -70,6 +74,14 @@ kernels! {
     attention::forward(attention: &Attention<'_>, weights: &mut [f32]) as attention;
     attention::backward(attention: &Attention<'_>, gradient: &mut AttentionGradient<'_>) as attention_backward;
     softmax::rows(row: usize, x: &mut [f32]) as softmax;
+    dirichlet::entropy(rows: &mut Dirichlets<'_>) as dirichlet_entropy;
+    calibrate::shares(n_labels: usize, row: usize, logits: &[f32], shares: &mut [f32]) as shares;
+    calibrate::forward(rows: &mut Calibrate<'_>) as calibrate;
+    calibrate::backward(rows: &mut CalibrateGradient<'_>) as calibrate_backward;
+    vector::add_scaled(factor: f32, x: &[f32], y: &mut [f32]) as add_scaled;
+    vector::rectify(x: &[f32], y: &mut [f32]) as rectify;
+    vector::keep_where_positive(x: &[f32], y: &mut [f32]) as keep_where_positive;
+    vector::add_product(x: &[f32], factor: &[f32], y: &mut [f32]) as add_product;
     vector::add(x: &[f32], y: &mut [f32]) as add;
     vector::multiply(x: &[f32], factor: &[f32], y: &mut [f32]) as multiply;
     vector::scale(factor: &[f32], y: &mut [f32]) as scale;
@@ -212,6 +224,63 @@ impl Kernels {
         assert!(row > 0 && row.is_multiple_of(LANES) && x.len().is_multiple_of(row));
         // SAFETY: checked above.
         unsafe { (self.table.softmax)(row, x) }
+    }
+
+    /// The entropies of rows of Dirichlet distributions.
+    pub(crate) fn dirichlet_entropy(self, mut rows: Dirichlets<'_>) {
+        assert!(rows.fits(), "concentrations out of bounds");
+        // SAFETY: checked above.
+        unsafe { (self.table.dirichlet_entropy)(&mut rows) }
+    }
+
+    /// Each label's concentration over the largest of its row, 0 in the padding.
+    pub(crate) fn shares(self, n_labels: usize, row: usize, logits: &[f32], shares: &mut [f32]) {
+        assert!(row > 0 && row.is_multiple_of(LANES) && n_labels <= row);
+        assert!(logits.len() == shares.len() && logits.len().is_multiple_of(row));
+        // SAFETY: checked above.
+        unsafe { (self.table.shares)(n_labels, row, logits, shares) }
+    }
+
+    /// From what is to be taken away to calibrated log concentrations.
+    pub(crate) fn calibrate(self, mut rows: Calibrate<'_>) {
+        assert!(rows.fits(), "calibration out of bounds");
+        // SAFETY: checked above.
+        unsafe { (self.table.calibrate)(&mut rows) }
+    }
+
+    /// The gradient of a calibration.
+    pub(crate) fn calibrate_backward(self, mut rows: CalibrateGradient<'_>) {
+        assert!(rows.fits(), "calibration gradient out of bounds");
+        // SAFETY: checked above.
+        unsafe { (self.table.calibrate_backward)(&mut rows) }
+    }
+
+    /// `y += factor * x`
+    pub(crate) fn add_scaled(self, factor: f32, x: &[f32], y: &mut [f32]) {
+        assert!(x.len() == y.len() && x.len().is_multiple_of(LANES));
+        // SAFETY: checked above.
+        unsafe { (self.table.add_scaled)(factor, x, y) }
+    }
+
+    /// `y = max(x, 0)`
+    pub(crate) fn rectify(self, x: &[f32], y: &mut [f32]) {
+        assert!(x.len() == y.len() && x.len().is_multiple_of(LANES));
+        // SAFETY: checked above.
+        unsafe { (self.table.rectify)(x, y) }
+    }
+
+    /// `y = 0` where `x` is not positive.
+    pub(crate) fn keep_where_positive(self, x: &[f32], y: &mut [f32]) {
+        assert!(x.len() == y.len() && x.len().is_multiple_of(LANES));
+        // SAFETY: checked above.
+        unsafe { (self.table.keep_where_positive)(x, y) }
+    }
+
+    /// `y += x * factor`
+    pub(crate) fn add_product(self, x: &[f32], factor: &[f32], y: &mut [f32]) {
+        assert!(x.len() == y.len() && x.len() == factor.len() && x.len().is_multiple_of(LANES));
+        // SAFETY: checked above.
+        unsafe { (self.table.add_product)(x, factor, y) }
     }
 
     /// `y += x`

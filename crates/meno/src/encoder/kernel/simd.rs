@@ -40,6 +40,10 @@ pub(super) trait Simd: Copy {
     unsafe fn pow2(a: Self::V) -> Self::V;
     /// `1 / a` within 5.1 %, for positive normal `a`, by a subtraction of its bits.
     unsafe fn reciprocal_seed(a: Self::V) -> Self::V;
+    /// `yes` where `a < limit`, else `no`.
+    unsafe fn where_below(a: Self::V, limit: f32, yes: Self::V, no: Self::V) -> Self::V;
+    /// `(e, m)` with `a = 2^e m` and `m` from the square root of 1/2 to that of 2, for positive normal `a`.
+    unsafe fn split(a: Self::V) -> (Self::V, Self::V);
     /// `a`, with lanes closer to zero than `tiny` set to zero: denormals make arithmetic many times slower.
     unsafe fn flush(a: Self::V, tiny: f32) -> Self::V;
     /// The sum: lanes 8 apart are added first, then 4, 2 and 1 apart.
@@ -52,6 +56,10 @@ pub(super) trait Simd: Copy {
 pub(super) const LANES: usize = 16;
 
 const RECIPROCAL_MAGIC: i32 = 0x7EF3_11C7;
+/// The bits of the square root of 1/2 and how far they are from those of 1.
+const HALF_ROOT: i32 = 0x3F35_04F3;
+const TO_ONE: i32 = 0x3F80_0000 - HALF_ROOT;
+const MANTISSA: i32 = 0x007F_FFFF;
 
 /// `1 / a` to the last place or two, for positive normal `a`.
 #[inline(always)]
@@ -83,6 +91,26 @@ pub(super) unsafe fn exp<S: Simd>(a: S::V) -> S::V {
             p = S::mul_add(p, r, S::splat(c));
         }
         S::mul(p, S::pow2(n))
+    }
+}
+
+/// `ln a` for positive normal `a`, relative error 2e-7 (the polynomial of FreeBSD's `logf`).
+#[inline(always)]
+pub(super) unsafe fn ln<S: Simd>(a: S::V) -> S::V {
+    // SAFETY: see the module; only arithmetic.
+    unsafe {
+        let (e, m) = S::split(a);
+        let f = S::sub(m, S::splat(1.0));
+        let s = S::mul(f, reciprocal::<S>(S::add(f, S::splat(2.0))));
+        let z = S::mul(s, s);
+        let mut r = S::splat(0.242_790_79);
+        for c in [0.284_987_87, 0.400_009_72, 0.666_666_6] {
+            r = S::mul_add(r, z, S::splat(c));
+        }
+        let half_square = S::mul(S::mul(f, f), S::splat(0.5));
+        let correction = S::mul(s, S::mul_add(r, z, half_square));
+        let low = S::mul_add(e, S::splat(9.058_001e-6), correction);
+        S::mul_add(e, S::splat(0.693_138_1), S::sub(f, S::sub(half_square, low)))
     }
 }
 
@@ -176,6 +204,24 @@ impl Simd for Portable {
     lanewise!(pow2, a; f32::from_bits((((a as i32) + 127) << 23) as u32));
     lanewise!(reciprocal_seed, a; f32::from_bits((RECIPROCAL_MAGIC - a.to_bits() as i32) as u32));
     #[inline(always)]
+    unsafe fn where_below(a: Self::V, limit: f32, yes: Self::V, no: Self::V) -> Self::V {
+        let mut out = no;
+        for lane in 0..LANES {
+            out[lane] = if a[lane] < limit { yes[lane] } else { no[lane] };
+        }
+        out
+    }
+    #[inline(always)]
+    unsafe fn split(a: Self::V) -> (Self::V, Self::V) {
+        let (mut exponent, mut mantissa) = (a, a);
+        for lane in 0..LANES {
+            let bits = a[lane].to_bits() as i32 + TO_ONE;
+            exponent[lane] = ((bits >> 23) - 127) as f32;
+            mantissa[lane] = f32::from_bits(((bits & MANTISSA) + HALF_ROOT) as u32);
+        }
+        (exponent, mantissa)
+    }
+    #[inline(always)]
     unsafe fn flush(a: Self::V, tiny: f32) -> Self::V {
         let mut out = a;
         for x in &mut out {
@@ -209,7 +255,7 @@ pub(super) use x86::{Avx2, Avx512};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{LANES, RECIPROCAL_MAGIC, Simd};
+    use super::{HALF_ROOT, LANES, MANTISSA, RECIPROCAL_MAGIC, Simd, TO_ONE};
     use std::arch::x86_64::*;
 
     /// For processors with AVX2 and FMA.
@@ -300,6 +346,33 @@ mod x86 {
                 };
             }
             out
+        }
+        #[inline(always)]
+        unsafe fn where_below(a: Self::V, limit: f32, yes: Self::V, no: Self::V) -> Self::V {
+            let mut out = no;
+            for i in 0..2 {
+                // SAFETY: the caller has AVX2.
+                out[i] = unsafe {
+                    let below = _mm256_cmp_ps::<_CMP_LT_OQ>(a[i], _mm256_set1_ps(limit));
+                    _mm256_blendv_ps(no[i], yes[i], below)
+                };
+            }
+            out
+        }
+        #[inline(always)]
+        unsafe fn split(a: Self::V) -> (Self::V, Self::V) {
+            let (mut exponent, mut mantissa) = (a, a);
+            for i in 0..2 {
+                // SAFETY: the caller has AVX2.
+                unsafe {
+                    let bits = _mm256_add_epi32(_mm256_castps_si256(a[i]), _mm256_set1_epi32(TO_ONE));
+                    let e = _mm256_sub_epi32(_mm256_srai_epi32::<23>(bits), _mm256_set1_epi32(127));
+                    exponent[i] = _mm256_cvtepi32_ps(e);
+                    let m = _mm256_and_si256(bits, _mm256_set1_epi32(MANTISSA));
+                    mantissa[i] = _mm256_castsi256_ps(_mm256_add_epi32(m, _mm256_set1_epi32(HALF_ROOT)));
+                }
+            }
+            (exponent, mantissa)
         }
         #[inline(always)]
         unsafe fn flush(a: Self::V, tiny: f32) -> Self::V {
@@ -413,6 +486,25 @@ mod x86 {
             unsafe {
                 let magic = _mm512_set1_epi32(RECIPROCAL_MAGIC);
                 _mm512_castsi512_ps(_mm512_sub_epi32(magic, _mm512_castps_si512(a)))
+            }
+        }
+        #[inline(always)]
+        unsafe fn where_below(a: Self::V, limit: f32, yes: Self::V, no: Self::V) -> Self::V {
+            // SAFETY: as in `splat`.
+            unsafe {
+                let below = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, _mm512_set1_ps(limit));
+                _mm512_mask_blend_ps(below, no, yes)
+            }
+        }
+        #[inline(always)]
+        unsafe fn split(a: Self::V) -> (Self::V, Self::V) {
+            // SAFETY: as in `splat`.
+            unsafe {
+                let bits = _mm512_add_epi32(_mm512_castps_si512(a), _mm512_set1_epi32(TO_ONE));
+                let e = _mm512_sub_epi32(_mm512_srai_epi32::<23>(bits), _mm512_set1_epi32(127));
+                let m = _mm512_and_si512(bits, _mm512_set1_epi32(MANTISSA));
+                let m = _mm512_add_epi32(m, _mm512_set1_epi32(HALF_ROOT));
+                (_mm512_cvtepi32_ps(e), _mm512_castsi512_ps(m))
             }
         }
         #[inline(always)]

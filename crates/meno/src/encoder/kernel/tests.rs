@@ -540,3 +540,79 @@ fn functions_are_bounded() {
     assert_eq!(largest_error!(sigmoid, &x, outside(1.0)), 0.0, "sigmoid leaves 0..1");
     assert_eq!(largest_error!(exp, &x, outside(f64::from(f32::MAX))), 0.0, "exp overflows");
 }
+
+const LN_SCALE: f32 = 0.3;
+
+fn entropies_of(
+    kernels: Kernels,
+    n_labels: usize,
+    ln_alpha: &mut [f32],
+    entropy: &mut [f32],
+    gradient: bool,
+) {
+    let row = padded(n_labels);
+    kernels.dirichlet_entropy(Dirichlets { n_labels, row, ln_alpha, ln_scale: LN_SCALE, entropy, gradient });
+}
+
+#[test]
+fn entropies_of_dirichlets() {
+    let mut random = Random::new(31);
+    for n_labels in [1, 2, 7, 16, 17, 120] {
+        let row = padded(n_labels);
+        // Concentrations from e^-s to e^s: near 1, as trained, and beyond what is believed.
+        for spread in [0.1, 4.0, 20.0, 60.0] {
+            let n = 12;
+            let logits: Vec<f32> = floats(&mut random, n * row).iter().map(|x| x * spread).collect();
+            let exact: Vec<(f64, Vec<f64>)> = (logits.chunks_exact(row))
+                .map(|logits| {
+                    let ln_alpha: Vec<f64> =
+                        logits[..n_labels].iter().map(|&m| f64::from(m + LN_SCALE)).collect();
+                    let mut gradient = vec![0.0; n_labels];
+                    (crate::dirichlet::entropy_log_gradient(&ln_alpha, &mut gradient), gradient)
+                })
+                .collect();
+            let what = format!("{n_labels} labels, spread {spread}");
+            for kernels in variants() {
+                let (mut ln_alpha, mut entropy) = (logits.clone(), vec![0.0; n]);
+                entropies_of(kernels, n_labels, &mut ln_alpha, &mut entropy, false);
+                assert_eq!(bits(&ln_alpha), bits(&logits), "{kernels:?}, {what}: changed");
+                let without = entropy.clone();
+                entropies_of(kernels, n_labels, &mut ln_alpha, &mut entropy, true);
+                assert_eq!(bits(&entropy), bits(&without), "{kernels:?}, {what}: the gradient changed it");
+                for (i, (expected, slopes)) in exact.iter().enumerate() {
+                    // A sum of n_labels terms, each to a few places of `f32`, of which the largest is -1 / alpha.
+                    let allowed = 1e-5 * expected.abs() + 5e-6 * n_labels as f64;
+                    let found = f64::from(entropy[i]);
+                    assert!(
+                        (found - expected).abs() < allowed,
+                        "{kernels:?}, {what}: {found}, not {expected}"
+                    );
+                    let found = &ln_alpha[i * row..][..row];
+                    assert!(found[n_labels..].iter().all(|&x| x == 0.0), "{kernels:?}, {what}: padding");
+                    let largest = slopes.iter().fold(n_labels as f64, |a, b| a.max(b.abs()));
+                    for (found, expected) in found.iter().zip(slopes) {
+                        let off = (f64::from(*found) - expected).abs();
+                        assert!(
+                            off < 1e-6 * largest + 1e-5 * expected.abs(),
+                            "{kernels:?}, {what}: {found}, not {expected}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn entropies_of_odd_rows_are_finite() {
+    let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, 1e-40, 0.0, -0.0];
+    for kernels in variants() {
+        let mut ln_alpha: Vec<f32> = odd.iter().cycle().take(64).copied().collect();
+        let mut entropy = vec![0.0; 2];
+        entropies_of(kernels, 30, &mut ln_alpha, &mut entropy, true);
+        assert!(
+            entropy.iter().chain(&ln_alpha).all(|x| x.is_finite()),
+            "{kernels:?}: {entropy:?} {ln_alpha:?}"
+        );
+    }
+}

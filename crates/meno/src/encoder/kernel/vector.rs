@@ -46,6 +46,60 @@ pub(super) unsafe fn scale<S: Simd>(factor: &[f32], y: &mut [f32]) {
     }
 }
 
+/// `y += x * factor`, element by element
+#[inline(always)]
+pub(super) unsafe fn add_product<S: Simd>(x: &[f32], factor: &[f32], y: &mut [f32]) {
+    let mut k = 0;
+    while k < y.len() {
+        // SAFETY: k + 16 <= the length of all.
+        unsafe {
+            let y = y.as_mut_ptr().add(k);
+            S::store(y, S::mul_add(S::load(x.as_ptr().add(k)), S::load(factor.as_ptr().add(k)), S::load(y)));
+        }
+        k += LANES;
+    }
+}
+
+/// `y += factor * x`
+#[inline(always)]
+pub(super) unsafe fn add_scaled<S: Simd>(factor: f32, x: &[f32], y: &mut [f32]) {
+    let mut k = 0;
+    while k < y.len() {
+        // SAFETY: k + 16 <= the length of both.
+        unsafe {
+            let y = y.as_mut_ptr().add(k);
+            S::store(y, S::mul_add(S::splat(factor), S::load(x.as_ptr().add(k)), S::load(y)));
+        }
+        k += LANES;
+    }
+}
+
+/// `y = max(x, 0)`
+#[inline(always)]
+pub(super) unsafe fn rectify<S: Simd>(x: &[f32], y: &mut [f32]) {
+    let mut k = 0;
+    while k < y.len() {
+        // SAFETY: k + 16 <= the length of both.
+        unsafe { S::store(y.as_mut_ptr().add(k), S::max(S::load(x.as_ptr().add(k)), S::splat(0.0))) };
+        k += LANES;
+    }
+}
+
+/// `y = 0` where `x` is not positive
+#[inline(always)]
+pub(super) unsafe fn keep_where_positive<S: Simd>(x: &[f32], y: &mut [f32]) {
+    let mut k = 0;
+    while k < y.len() {
+        // SAFETY: k + 16 <= the length of both.
+        unsafe {
+            let y = y.as_mut_ptr().add(k);
+            let x = S::load(x.as_ptr().add(k));
+            S::store(y, S::where_below(x, f32::MIN_POSITIVE, S::splat(0.0), S::load(y)));
+        }
+        k += LANES;
+    }
+}
+
 /// `x . y`
 #[inline(always)]
 pub(super) unsafe fn dot<S: Simd>(x: &[f32], y: &[f32]) -> f32 {

@@ -57,13 +57,13 @@ impl SlotGated {
     }
 
     /// The gradients of the matrices after [`SlotGated::backward`], in the order of their layout.
-    pub(crate) fn products<'w>(&self, w: &'w Workspace) -> [Product<'w>; 8] {
+    pub(crate) fn products<'w>(&self, w: &'w Workspace) -> Vec<Product<'w>> {
         let (n, b, width) = (w.batch.words(), w.batch.len(), self.width());
         let x = Rows { data: &w.x, n, row: row_of(self.shape.embedding) };
         let [input, forward, backward] = self.lstm.products(&w.batch, x, &w.lstm);
         let last = 4 * self.shape.hidden;
         let intent_input = Rows { data: &w.intent_input, n: b, row: row_of(width + last) };
-        [
+        let mut products = vec![
             input,
             forward,
             backward,
@@ -92,7 +92,9 @@ impl SlotGated {
                 x: intent_input,
                 dy: Rows { data: &w.intent_logits, n: b, row: self.intent.weight.width() },
             },
-        ]
+        ];
+        products.extend(self.calibration_product(w));
+        products
     }
 
     /// The gradients of the vectors after [`SlotGated::backward`], laid out as they are.

@@ -10,7 +10,10 @@
 //! `last` is `[forward c, forward h, backward c, backward h]` after the last word of each direction, without dropout.
 
 mod backward;
+mod calibration;
 mod forward;
+#[cfg(test)]
+mod tests;
 
 use super::batch::Batch;
 use super::bilstm::{BiLstm, BiLstmState};
@@ -18,6 +21,8 @@ use super::kernel::{Attention, Buffer, Kernels, padded};
 use super::linear::{Linear, row_of};
 use super::parameters::{Layout, Parameters, Tensor};
 use crate::random::Random;
+use calibration::Calibrated;
+pub use calibration::Calibration;
 use std::ops::Range;
 
 /// The sizes of a network.
@@ -33,6 +38,9 @@ pub struct SlotGatedShape {
     pub embedding: usize,
     /// Width of the hidden state of one direction; a multiple of 16.
     pub hidden: usize,
+    /// Whether it has a calibration matrix.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub calibrated: bool,
 }
 
 /// The network: where its parameters lie, and what it does with them.
@@ -52,6 +60,7 @@ pub struct SlotGated {
     gate_vector: Tensor,
     slot: Linear,
     intent: Linear,
+    calibration: Option<Tensor>,
 }
 
 /// How much an utterance counts in the loss.
@@ -61,6 +70,19 @@ pub struct LossWeights {
     pub slots: f32,
     /// The cross entropy of its intent.
     pub intent: f32,
+}
+
+/// The second loss, of a network with a calibration matrix.
+#[derive(Clone, Copy)]
+pub struct EntropyLoss<'a> {
+    /// How much the entropy of a word counts beside its cross entropy.
+    pub lambda: f32,
+    /// The parameters.
+    pub parameters: &'a [f32],
+    /// Their matrices transposed.
+    pub transposed: &'a [f32],
+    /// The bounds of the calibration.
+    pub calibration: Calibration,
 }
 
 /// Work done once for the most frequent words of a network whose parameters do not change any more.
@@ -106,12 +128,13 @@ pub struct Workspace {
     d_intent_query: Buffer,
     d_vectors: Buffer,
     d_x: Buffer,
+    calibrated: Calibrated,
 }
 
 impl SlotGated {
     /// A network of this shape.
     pub fn new(shape: SlotGatedShape) -> Self {
-        let SlotGatedShape { words, labels, intents, embedding, hidden } = shape;
+        let SlotGatedShape { words, labels, intents, embedding, hidden, calibrated } = shape;
         let (width, last) = (2 * hidden, 4 * hidden);
         let mut layout = Layout::default();
         let mut lstm = BiLstm::new(&mut layout, embedding, hidden);
@@ -124,6 +147,7 @@ impl SlotGated {
         let mut gate = matrix("gate.weight", width + last, width);
         let mut slot = matrix("slot.weight", 2 * width, labels);
         let mut intent = matrix("intent.weight", width + last, intents);
+        let calibration = calibrated.then(|| matrix(CALIBRATION, padded(labels), labels).weight);
         lstm.bias(&mut layout);
         intent_query.bias = Some(layout.vector("intent_attention.query_bias", width));
         gate.bias = Some(layout.vector("gate.bias", width));
@@ -141,6 +165,7 @@ impl SlotGated {
             gate_vector: layout.vector("gate.vector", width),
             slot,
             intent,
+            calibration,
             embedding: layout.table("embedding", words, embedding),
             layout,
         }
@@ -162,9 +187,9 @@ impl SlotGated {
     }
 
     /// The matrices in the order of their layout, those that are multiplied at once as one.
-    pub(crate) fn matrices(&self) -> [Tensor; 8] {
+    pub(crate) fn matrices(&self) -> Vec<Tensor> {
         let [forward, backward] = self.lstm.recurrent();
-        [
+        let mut matrices = vec![
             self.lstm.input().weight,
             forward,
             backward,
@@ -173,7 +198,14 @@ impl SlotGated {
             self.gate.weight,
             self.slot.weight,
             self.intent.weight,
-        ]
+        ];
+        matrices.extend(self.calibration);
+        matrices
+    }
+
+    /// The calibration matrix; what is not positive in it has no effect and no gradient.
+    pub(crate) fn calibration(&self) -> Option<Tensor> {
+        self.calibration
     }
 
     /// Random parameters as the original implementation starts from: uniform within the square root of 6 over the
@@ -190,6 +222,15 @@ impl SlotGated {
                         let forget = column / hidden % 4 == 1;
                         column += 1;
                         f32::from(u8::from(forget))
+                    });
+                    continue;
+                }
+                CALIBRATION => {
+                    // Anything off the diagonal would take away more than most concentrations have.
+                    let mut at = 0;
+                    parameters.fill(tensor, || {
+                        at += 1;
+                        if (at - 1) / columns == (at - 1) % columns { DIAGONAL } else { 0.0 }
                     });
                     continue;
                 }
@@ -228,14 +269,19 @@ impl SlotGated {
 
     /// The loss of the last forward pass, and in place of the logits its gradient.
     ///
-    /// The cross entropy of the slots is averaged over the words of an utterance.
+    /// The cross entropy of the slots, and with the second loss minus their entropy, is averaged over the words of an
+    /// utterance.
     pub fn loss<'a>(
         &self,
         kernels: Kernels,
         answers: impl Iterator<Item = (&'a [u32], u32)>,
         weights: LossWeights,
+        second: Option<EntropyLoss<'_>>,
         w: &mut Workspace,
     ) -> f64 {
+        if let Some(second) = second {
+            self.calibrate(kernels, second, w);
+        }
         let (labels, intents) = (self.slot.weight.width(), self.intent.weight.width());
         let slot_logits = &mut w.slot_logits[..w.batch.words() * labels];
         let intent_logits = &mut w.intent_logits[..w.batch.len() * intents];
@@ -253,7 +299,7 @@ impl SlotGated {
             let row = &mut intent_logits[utterance * intents..][..intents];
             loss += f64::from(weights.intent) * cross_entropy(row, gold_intent, weights.intent);
         }
-        loss
+        loss + second.map_or(0.0, |second| self.entropy_loss(kernels, weights.slots * second.lambda, w))
     }
 
     /// The width of a hidden state of both directions.
@@ -294,6 +340,10 @@ impl SlotGated {
         (slots, intents)
     }
 }
+
+const CALIBRATION: &str = "calibration.weight";
+/// Where the diagonal of the calibration matrix starts; at 0 no gradient would ever move it.
+const DIAGONAL: f32 = 0.01;
 
 /// The bias of labels and intents that are only padding.
 const PADDING: f32 = -1e9;

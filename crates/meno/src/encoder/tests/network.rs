@@ -34,7 +34,7 @@ impl Utterances {
         network.forward(kernels, parameters, self.words(), dropout.as_mut(), w);
         let answers = self.labels.iter().zip(&self.intents).map(|(labels, &intent)| (&labels[..], intent));
         let weight = 1.0 / self.words.len() as f32;
-        network.loss(kernels, answers, LossWeights { slots: weight, intent: weight }, w)
+        network.loss(kernels, answers, LossWeights { slots: weight, intent: weight }, None, w)
     }
 
     /// The gradient of all parameters, laid out as they are.
@@ -94,7 +94,8 @@ fn network_agrees_with_pytorch() {
     }
 }
 
-const SHAPE: SlotGatedShape = SlotGatedShape { words: 40, labels: 5, intents: 3, embedding: 16, hidden: 16 };
+const SHAPE: SlotGatedShape =
+    SlotGatedShape { words: 40, labels: 5, intents: 3, embedding: 16, hidden: 16, calibrated: false };
 
 #[test]
 fn network_agrees_with_finite_differences() {
