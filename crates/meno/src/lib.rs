@@ -17,6 +17,7 @@ pub mod uncertainty;
 pub mod decision;
 pub mod spans;
 
+pub mod external;
 pub mod engine;
 pub mod artifact;
 pub mod train;
