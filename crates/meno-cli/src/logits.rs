@@ -128,7 +128,8 @@ fn fit(args: FitArgs) -> Result<()> {
         note(format_args!("{labels} that the tagger does not have, counted as missed: {names}"));
     }
     let TemperatureArg(temperature) = args.temperature;
-    let settings = FitSettings { score: args.score.parse()?, budget: args.budget, temperature, scale: args.scale };
+    let settings =
+        FitSettings { score: args.score.parse()?, budget: args.budget, temperature, scale: args.scale };
     let calibration = Calibration::fit(&table, input, &settings)?;
     calibration.save(&args.output)?;
     let threshold = &calibration.threshold;

@@ -134,9 +134,11 @@ impl Calibration {
             )));
         }
         demand_labels(&calibration.labels).map_err(unfit)?;
-        positive("temperature", calibration.temperature)?;
-        positive("scale", calibration.scale)?;
-        calibration.threshold.score.parse::<Score>()?;
+        let Calibration { temperature, scale, threshold, .. } = &calibration;
+        positive("temperature", *temperature)
+            .and(positive("scale", *scale))
+            .and(threshold.score.parse::<Score>())
+            .map_err(|error| unfit(error.to_string()))?;
         Ok(calibration)
     }
 

@@ -7,8 +7,6 @@ mod arrays;
 mod jsonl;
 mod npy;
 mod table;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use table::demand_labels;
 pub use table::{Companion, Input, Table, TableSettings, TableUtterance, read_label_names};

@@ -140,7 +140,8 @@ pub(super) enum Label {
 }
 
 const LABELS_HINT: &str = "labels are O, B-slot and I-slot, as many as a word has logits and in their order";
-const ROWS_HINT: &str = "logits are finite numbers, one for each label";
+const LOGITS_HINT: &str = "logits are finite numbers, one for each label";
+const PROBABILITIES_HINT: &str = "the probabilities of a word are from 0 to 1 and add up to 1";
 
 fn unfit(path: &Path, problem: String) -> Error {
     Error::logits(path, problem, "docs/logits.md says what is read; numpy.savez and safetensors write it")
@@ -263,14 +264,14 @@ impl Raw {
 
     fn demand_numbers(&self, path: &Path, input: Input, n_labels: usize) -> Result<()> {
         for (row_idx, row) in self.values.chunks_exact(n_labels).enumerate() {
-            let problem = match input {
-                Input::Logits => not_logits(row),
-                Input::Probabilities => not_probabilities(row),
+            let (problem, hint) = match input {
+                Input::Logits => (not_logits(row), LOGITS_HINT),
+                Input::Probabilities => (not_probabilities(row), PROBABILITIES_HINT),
             };
             if let Some(problem) = problem {
                 let (utterance_idx, token_idx) = self.place(row_idx);
                 let problem = format!("word {}: {problem}", token_idx + 1);
-                return Err(self.fault(path, utterance_idx, problem, ROWS_HINT));
+                return Err(self.fault(path, utterance_idx, problem, hint));
             }
         }
         Ok(())
