@@ -9,6 +9,7 @@ mod demo;
 mod eval;
 mod experiment;
 mod interrupt;
+mod logits;
 mod output;
 mod progress;
 mod readable;
@@ -55,6 +56,8 @@ enum Command {
     Eval(eval::Args),
     /// Tag lines of text: their intent, their slots, a label for each word.
     Tag(tag::Args),
+    /// Find unknown words for a tagger that was made elsewhere, from its logits.
+    Logits(logits::Args),
     /// Repeat what the documentation claims.
     Experiment(experiment::Args),
 }
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Command::Train(args) => train::run(args, style),
         Command::Eval(args) => eval::run(args),
         Command::Tag(args) => tag::run(args, style),
+        Command::Logits(args) => logits::run(args, style),
         Command::Experiment(args) => experiment::run(args),
     };
     result.unwrap_or_else(|error| {

@@ -62,6 +62,16 @@ pub enum Error {
         /// What is wrong, with the value.
         problem: String,
     },
+    /// A file with logits, or one that says how to read them, cannot be used.
+    #[error("{}: {problem}", path.display())]
+    Logits {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with the row and the value.
+        problem: String,
+        /// What to do about it.
+        hint: String,
+    },
     /// A setting is out of range or does not fit the data.
     #[error("{problem}")]
     Setting {
@@ -76,7 +86,9 @@ impl Error {
     /// What the user can do about it, if there is something to say.
     pub fn hint(&self) -> Option<&str> {
         let hint = match self {
-            Error::Corpus { hint, .. } | Error::Setting { hint, .. } => hint.as_str(),
+            Error::Corpus { hint, .. } | Error::Logits { hint, .. } | Error::Setting { hint, .. } => {
+                hint.as_str()
+            }
             Error::Model { .. } => "a model is made by `meno train DIR -o MODEL`",
             Error::Dirichlet { .. } => "logits are finite numbers, one for each label",
             Error::LabelCount { .. } => "there must be one label for each word of the corpus, in both",
@@ -100,6 +112,10 @@ impl Error {
 
     pub(crate) fn write(path: &Path, source: io::Error) -> Self {
         Error::Write { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn logits(path: &Path, problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Error::Logits { path: path.to_owned(), problem: problem.into(), hint: hint.into() }
     }
 
     pub(crate) fn corpus(

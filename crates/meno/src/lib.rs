@@ -8,13 +8,16 @@ pub mod random;
 
 pub mod text;
 pub mod corpus;
+pub mod metrics;
 pub mod features;
 pub mod encoder;
 pub mod logits;
 pub mod dirichlet;
+pub mod uncertainty;
+pub mod decision;
 pub mod spans;
 
-pub mod metrics;
+pub mod external;
 pub mod engine;
 pub mod artifact;
 pub mod train;

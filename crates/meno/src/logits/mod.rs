@@ -1,6 +1,15 @@
 //! What a tagger says before it is turned into an answer: a row of logits for each word, one for the intent.
 //!
-//! Everything after this stage works for any tagger with a softmax layer.
+//! Everything after this stage works for any tagger with a softmax layer. [`Logits`] hold one utterance of a network of
+//! our own; a [`Table`] holds many, read from a file that some other tagger wrote (`docs/logits.md`).
+
+mod arrays;
+mod jsonl;
+mod npy;
+mod table;
+
+pub(crate) use table::demand_labels;
+pub use table::{Companion, Input, Table, TableSettings, TableUtterance, read_label_names};
 
 use crate::encoder::Kernels;
 use crate::encoder::kernel::{Buffer, padded};

@@ -1,0 +1,548 @@
+//! Which words are unknown: the only place with thresholds, and every decision gives its reason.
+//!
+//! First choices and uncertainties of words enter ([`crate::uncertainty`]); labels leave. A word whose uncertainty is
+//! **over** the threshold becomes unknown, and neighbours that are unknown form one span `B-unknown I-unknown`.
+//! Whatever enters, the labels that leave are IOB2: an `I-x` that does not go on with a span of x, be it because an
+//! unknown word cut it or because the tagger said so, becomes `B-x`. Its span is the one that conlleval reads anyway, so
+//! a threshold that no word exceeds changes no span. Nothing else is changed.
+//!
+//! [`Threshold::choose`] finds the threshold on in-domain valid data alone (`docs/math.md`, "The threshold").
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::corpus::UNKNOWN;
+use crate::corpus::tags::{self, TokenSpanRef};
+use crate::metrics::SlotCounts;
+use crate::uncertainty::{Assessment, runners_up};
+use crate::{Error, Result};
+
+/// The points of valid F1 that a threshold may cost, unless another budget is asked for.
+pub const BUDGET: f64 = 1.0;
+
+/// How many labels after the first choice a reason names.
+pub const RUNNERS_UP: usize = 2;
+
+const BEGIN_UNKNOWN: &str = "B-unknown";
+const INSIDE_UNKNOWN: &str = "I-unknown";
+
+/// The uncertainty above which a word is unknown, and how it was chosen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Threshold {
+    /// The name of the score whose uncertainty it bounds.
+    pub score: String,
+    /// The largest uncertainty of a word that is still known.
+    pub value: f64,
+    /// How many points of slot F1 it was allowed to cost on the valid set.
+    pub budget: f64,
+    /// Slot F1 on the valid set without it, in percent.
+    pub f1_before: f64,
+    /// Slot F1 on the valid set with it, unknown spans counted as wrong.
+    pub f1_after: f64,
+}
+
+/// A valid utterance: what is right, what the tagger says and how unsure it is, for each word.
+#[derive(Debug)]
+pub struct Judged<'a, G, P> {
+    /// The gold labels.
+    pub gold: &'a [G],
+    /// The tagger's own labels.
+    pub first_choices: &'a [P],
+    /// The uncertainty of each.
+    pub uncertainty: &'a [f64],
+}
+
+impl Threshold {
+    /// The lowest threshold that costs at most `budget` points of slot F1 on in-domain utterances.
+    ///
+    /// F1 is conlleval's over all utterances. It is counted strictly: an unknown span is a wrong prediction, and the
+    /// words it covers have lost their labels. F1 is no monotone function of the threshold (two wrong spans that become
+    /// one unknown span raise it); among *all* thresholds that meet the budget the lowest is taken, also where a higher
+    /// one misses it. Candidates are the uncertainties of the words, which are the lowest thresholds of their effect,
+    /// and [`f64::MIN`], under which every word is unknown: the answer if the budget is not below the F1 of the tagger.
+    ///
+    /// A budget below 0 asks for a gain. Fails if no threshold meets the budget, if it is NaN, if there is no slot in the
+    /// gold labels or a slot `unknown`, if labels and uncertainties differ in number, if an uncertainty is not finite.
+    pub fn choose<G: AsRef<str>, P: AsRef<str>>(
+        score: &str,
+        budget: f64,
+        utterances: &[Judged<'_, G, P>],
+    ) -> Result<Threshold> {
+        let words = by_falling_uncertainty(utterances)?;
+        let mut sweep = Sweep::new(utterances);
+        demand_slots(&sweep)?;
+        let f1_before = sweep.f1();
+        // Percentages are quotients; what is equal on paper may differ in the last place.
+        let meets = |f1: f64| f1_before - f1 <= budget + 1e-9;
+        let first = words.first().map_or(f64::MIN, |word| word.uncertainty);
+        let mut best = meets(f1_before).then_some((first, f1_before));
+        for (end, value) in steps(&words) {
+            sweep.extend_to(&words[..end]);
+            let f1 = sweep.f1();
+            if meets(f1) {
+                best = Some((value, f1));
+            }
+        }
+        let Some((value, f1_after)) = best else { return Err(no_threshold(budget, f1_before)) };
+        Ok(Threshold { score: score.to_owned(), value, budget, f1_before, f1_after })
+    }
+
+    /// Whether a word of this uncertainty is unknown.
+    pub fn is_unknown(&self, uncertainty: f64) -> bool {
+        uncertainty > self.value
+    }
+
+    /// Decides each word of an utterance, with reasons. `rows` are the logits that were assessed, `names` the labels.
+    ///
+    /// # Panics
+    /// If `names` has no name for a label, or there are fewer `rows` than assessed words.
+    pub fn decide<'a, N: AsRef<str>>(
+        &'a self,
+        assessment: &Assessment,
+        rows: impl IntoIterator<Item = &'a [f32]>,
+        names: &'a [N],
+    ) -> Vec<Decision<'a>> {
+        let name = |label: u32| names[label as usize].as_ref();
+        let first_choices: Vec<&str> = assessment.first_choices.iter().map(|&label| name(label)).collect();
+        let unknown: Vec<bool> = assessment.uncertainty.iter().map(|&u| self.is_unknown(u)).collect();
+        let mut rows = rows.into_iter();
+        mark(&first_choices, &unknown)
+            .into_iter()
+            .enumerate()
+            .map(|(token_idx, label)| {
+                let row = rows.next().expect("every assessed word has a row");
+                let runner_up = |(label, p)| RunnerUp { label: name(label).into(), probability: p as f32 };
+                Decision {
+                    label: label.into_owned().into(),
+                    first_choice: first_choices[token_idx],
+                    probability: assessment.probabilities[token_idx] as f32,
+                    uncertainty: assessment.uncertainty[token_idx],
+                    unknown: unknown[token_idx],
+                    reason: Reason {
+                        score: &self.score,
+                        threshold: self.value,
+                        runners_up: runners_up(row, RUNNERS_UP).into_iter().map(runner_up).collect(),
+                    },
+                }
+            })
+            .collect()
+    }
+}
+
+/// What became of a word, and why.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Decision<'a> {
+    /// The final label; `B-unknown` or `I-unknown` if the word is unknown.
+    pub label: Cow<'a, str>,
+    /// The likeliest label of the tagger.
+    pub first_choice: &'a str,
+    /// The probability of the first choice.
+    pub probability: f32,
+    /// How unsure the tagger is.
+    pub uncertainty: f64,
+    /// Whether that is over the threshold.
+    pub unknown: bool,
+    /// By what it was decided.
+    pub reason: Reason<'a>,
+}
+
+/// By what a word was decided.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reason<'a> {
+    /// The name of the score that gave the uncertainty.
+    pub score: &'a str,
+    /// The largest uncertainty that is still known.
+    pub threshold: f64,
+    /// The likeliest labels after the first choice.
+    pub runners_up: Vec<RunnerUp<'a>>,
+}
+
+/// A label that was not chosen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunnerUp<'a> {
+    /// Its name.
+    pub label: Cow<'a, str>,
+    /// Its probability.
+    pub probability: f32,
+}
+
+/// The labels of an utterance in which some words are unknown, as IOB2.
+///
+/// # Panics
+/// If there are not as many flags as labels.
+pub fn mark<'a, L: AsRef<str>>(first_choices: &'a [L], unknown: &[bool]) -> Vec<Cow<'a, str>> {
+    assert_eq!(first_choices.len(), unknown.len(), "one flag for each label");
+    let mut labels = Vec::with_capacity(first_choices.len());
+    let mut after_unknown = false;
+    for (label, &unknown) in first_choices.iter().zip(unknown) {
+        let label = match (unknown, after_unknown) {
+            (true, false) => Cow::Borrowed(BEGIN_UNKNOWN),
+            (true, true) => Cow::Borrowed(INSIDE_UNKNOWN),
+            (false, _) => begun(label.as_ref(), labels.last().filter(|_| !after_unknown)),
+        };
+        labels.push(label);
+        after_unknown = unknown;
+    }
+    labels
+}
+
+/// The label, with `B-` in place of an `I-` that has nothing to go on with.
+fn begun<'a>(label: &'a str, before: Option<&Cow<'_, str>>) -> Cow<'a, str> {
+    let ("I", slot) = tags::split(label) else { return label.into() };
+    let goes_on = before.is_some_and(|before| {
+        let (prefix, before) = tags::split(before);
+        matches!(prefix, "B" | "I") && before == slot
+    });
+    if goes_on { label.into() } else { format!("B-{slot}").into() }
+}
+
+/// A word of the valid set.
+struct Word {
+    uncertainty: f64,
+    utterance_idx: usize,
+    token_idx: usize,
+}
+
+fn by_falling_uncertainty<G, P>(utterances: &[Judged<'_, G, P>]) -> Result<Vec<Word>> {
+    let mut words = Vec::new();
+    for (utterance_idx, judged) in utterances.iter().enumerate() {
+        let utterance = utterance_idx + 1;
+        let (gold, predicted) = (judged.gold.len(), judged.first_choices.len());
+        if gold != predicted {
+            return Err(Error::LabelCount { utterance, gold, predicted });
+        }
+        if judged.uncertainty.len() != gold {
+            let found = judged.uncertainty.len();
+            let problem = format!("utterance {utterance}: {gold} words but {found} uncertainties");
+            return Err(Error::Setting { problem, hint: "there must be one for each word".to_owned() });
+        }
+        for (token_idx, &uncertainty) in judged.uncertainty.iter().enumerate() {
+            if !uncertainty.is_finite() {
+                let word = token_idx + 1;
+                let problem = format!("utterance {utterance}, word {word}: an uncertainty of {uncertainty}");
+                return Err(Error::Setting { problem, hint: "uncertainties are finite numbers".to_owned() });
+            }
+            words.push(Word { uncertainty, utterance_idx, token_idx });
+        }
+    }
+    words.sort_by(|a, b| b.uncertainty.total_cmp(&a.uncertainty));
+    Ok(words)
+}
+
+/// The lower thresholds in falling order, each with the number of words over it.
+fn steps(words: &[Word]) -> impl Iterator<Item = (usize, f64)> {
+    (1..=words.len()).filter_map(|end| {
+        let value = words.get(end).map_or(f64::MIN, |word| word.uncertainty);
+        (value < words[end - 1].uncertainty).then_some((end, value))
+    })
+}
+
+fn demand_slots<G, P>(sweep: &Sweep<'_, G, P>) -> Result<()> {
+    if sweep.total.gold == 0 {
+        let problem = match sweep.utterances.len() {
+            0 => "there is no utterance to choose a threshold on".to_owned(),
+            n => format!("none of the {n} utterances to choose a threshold on has a slot"),
+        };
+        let hint = "take labelled in-domain utterances that were not trained on".to_owned();
+        return Err(Error::Setting { problem, hint });
+    }
+    match sweep.gold.iter().position(|spans| spans.iter().any(|span| span.slot == UNKNOWN)) {
+        None => Ok(()),
+        Some(utterance_idx) => Err(Error::Setting {
+            problem: format!("utterance {} to choose a threshold on has a new concept", utterance_idx + 1),
+            hint: "the threshold is chosen on in-domain data alone, which has no slot `unknown`".to_owned(),
+        }),
+    }
+}
+
+fn no_threshold(budget: f64, f1: f64) -> Error {
+    if budget.is_nan() {
+        let hint = format!("a budget is a number of points of F1, such as {BUDGET:.1}");
+        return Error::Setting { problem: "the budget is not a number".to_owned(), hint };
+    }
+    Error::Setting {
+        problem: format!("no threshold meets the budget {budget}: it would have to raise F1 above {f1:.2}"),
+        hint: "a budget of 0 or more is always met".to_owned(),
+    }
+}
+
+/// Slot counts of the valid set while more and more words become unknown; a step counts the touched utterance only.
+struct Sweep<'a, G, P> {
+    utterances: &'a [Judged<'a, G, P>],
+    gold: Vec<Vec<TokenSpanRef<'a>>>,
+    unknown: Vec<Vec<bool>>,
+    /// Predicted and correct spans of each utterance.
+    counts: Vec<(usize, usize)>,
+    total: SlotCounts,
+    n_done: usize,
+}
+
+impl<'a, G: AsRef<str>, P: AsRef<str>> Sweep<'a, G, P> {
+    fn new(utterances: &'a [Judged<'a, G, P>]) -> Self {
+        let gold: Vec<Vec<_>> =
+            utterances.iter().map(|judged| tags::iter_spans(judged.gold).collect()).collect();
+        let mut sweep = Sweep {
+            utterances,
+            unknown: utterances.iter().map(|judged| vec![false; judged.gold.len()]).collect(),
+            counts: vec![(0, 0); utterances.len()],
+            total: SlotCounts { gold: gold.iter().map(Vec::len).sum(), ..SlotCounts::default() },
+            gold,
+            n_done: 0,
+        };
+        (0..utterances.len()).for_each(|utterance_idx| sweep.count(utterance_idx));
+        sweep
+    }
+
+    /// Makes the words that are new at the end of `words` unknown.
+    fn extend_to(&mut self, words: &[Word]) {
+        for word in &words[self.n_done..] {
+            self.unknown[word.utterance_idx][word.token_idx] = true;
+        }
+        for word in &words[self.n_done..] {
+            self.count(word.utterance_idx);
+        }
+        self.n_done = words.len();
+    }
+
+    fn count(&mut self, utterance_idx: usize) {
+        let labels = mark(self.utterances[utterance_idx].first_choices, &self.unknown[utterance_idx]);
+        let gold = &self.gold[utterance_idx];
+        let (mut predicted, mut correct) = (0, 0);
+        for span in tags::iter_spans(&labels) {
+            predicted += 1;
+            correct += usize::from(gold.binary_search(&span).is_ok());
+        }
+        let before = std::mem::replace(&mut self.counts[utterance_idx], (predicted, correct));
+        self.total.predicted = self.total.predicted + predicted - before.0;
+        self.total.correct = self.total.correct + correct - before.1;
+    }
+
+    fn f1(&self) -> f64 {
+        self.total.scores().f1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Evaluation;
+    use crate::uncertainty::Score;
+    use proptest::prelude::*;
+
+    /// Words as `label:uncertainty`.
+    fn parse(utterance: &str) -> (Vec<&str>, Vec<f64>) {
+        let word = |word: &'_ str| -> (usize, f64) {
+            let colon = word.rfind(':').unwrap();
+            (colon, word[colon + 1..].parse().unwrap())
+        };
+        utterance.split_whitespace().map(|text| (&text[..word(text).0], word(text).1)).unzip()
+    }
+
+    fn check_mark(utterance: &str, threshold: f64, expected: &str) {
+        let (labels, uncertainty) = parse(utterance);
+        let unknown: Vec<bool> = uncertainty.iter().map(|&u| u > threshold).collect();
+        assert_eq!(mark(&labels, &unknown).join(" "), expected, "{utterance} over {threshold}");
+    }
+
+    #[test]
+    fn words_over_the_threshold_become_unknown_spans() {
+        check_mark("O:1 B-city:2 O:3", 3.0, "O B-city O");
+        check_mark("O:1 B-city:2 O:3", 2.0, "O B-city B-unknown");
+        check_mark("O:1 B-city:3 O:3", 2.0, "O B-unknown I-unknown");
+        check_mark("O:9 O:9 O:1 O:9", 5.0, "B-unknown I-unknown O B-unknown");
+        check_mark("B-city:9 I-city:1", 5.0, "B-unknown B-city");
+        check_mark("B-city:1 I-city:9 I-city:1 I-city:1", 5.0, "B-city B-unknown B-city I-city");
+        check_mark("B-city:1 I-city:9 B-city:1", 5.0, "B-city B-unknown B-city");
+        check_mark("B-a-b:9 I-a-b:1", 5.0, "B-unknown B-a-b");
+        check_mark("", 0.0, "");
+    }
+
+    #[test]
+    fn what_the_tagger_says_is_made_iob() {
+        check_mark("I-city:1 O:1 I-city:1", 5.0, "B-city O B-city");
+        check_mark("B-city:1 I-day:1 I-day:1", 5.0, "B-city B-day I-day");
+        check_mark("B-unknown:1 I-unknown:9 I-unknown:1", 5.0, "B-unknown B-unknown B-unknown");
+    }
+
+    /// Each utterance as gold labels, a bar, and the words of the tagger.
+    fn choose(budget: f64, utterances: &[&str]) -> Result<Threshold> {
+        let parsed: Vec<_> = utterances
+            .iter()
+            .map(|utterance| {
+                let (gold, words) = utterance.split_once('|').unwrap();
+                (gold.split_whitespace().collect::<Vec<_>>(), parse(words))
+            })
+            .collect();
+        let judged: Vec<_> = parsed
+            .iter()
+            .map(|(gold, (first_choices, uncertainty))| Judged { gold, first_choices, uncertainty })
+            .collect();
+        Threshold::choose("energy", budget, &judged)
+    }
+
+    fn check_choice(budget: f64, utterances: &[&str], value: f64, before: f64, after: f64) {
+        let threshold = choose(budget, utterances).unwrap();
+        assert_eq!((threshold.value, threshold.budget), (value, budget), "{utterances:?}");
+        assert!((threshold.f1_before - before).abs() < 1e-9, "{threshold:?} for {utterances:?}");
+        assert!((threshold.f1_after - after).abs() < 1e-9, "{threshold:?} for {utterances:?}");
+    }
+
+    #[test]
+    fn the_lowest_threshold_within_the_budget() {
+        // Two slots, both found. The unknown word makes 2 of 3 right, precision 2/3, recall 1, F1 80.
+        let both = ["O B-x B-y | O:3 B-x:2 B-y:1"];
+        check_choice(0.0, &both, 3.0, 100.0, 100.0);
+        check_choice(19.9, &both, 3.0, 100.0, 100.0);
+        check_choice(20.0, &both, 2.0, 100.0, 80.0);
+        // x is covered as well, by the same unknown span: 1 of 2 right, 1 of 2 found.
+        check_choice(50.0, &both, 1.0, 100.0, 50.0);
+        check_choice(100.0, &both, f64::MIN, 100.0, 0.0);
+        // A slot that is unknown costs its hit and stays a wrong prediction.
+        check_choice(50.0, &["B-x O B-y | B-x:2 O:0 B-y:1"], 1.0, 100.0, 50.0);
+        // Unknown in place of a slot that is wrong anyway costs nothing.
+        check_choice(0.0, &["B-x O B-y | B-x:1 O:0 B-z:2"], 1.0, 50.0, 50.0);
+        // Words that are equally unsure become unknown together.
+        check_choice(30.0, &["O B-x B-y | O:2 B-x:1 B-y:2"], 2.0, 100.0, 100.0);
+    }
+
+    #[test]
+    fn a_lower_threshold_within_the_budget_wins_over_a_gap() {
+        // Two of 4 spans are right; over 3 two of 5, over 2 two of 4 again, over 0 all that is wrong is one span: 2 of 3.
+        let gap = ["B-x O O O B-y | B-x:0 B-z:3 O:4 B-z:2 B-y:0"];
+        check_choice(0.0, &gap, 0.0, 200.0 / 3.0, 80.0);
+        // The same as a gain.
+        check_choice(-10.0, &gap, 0.0, 200.0 / 3.0, 80.0);
+    }
+
+    #[test]
+    fn what_no_threshold_can_do_is_an_error() {
+        let check = |budget, utterances: &[&str], problem: &str| {
+            assert_eq!(choose(budget, utterances).unwrap_err().to_string(), problem);
+        };
+        let good = "B-x | B-x:1";
+        check(-0.1, &[good], "no threshold meets the budget -0.1: it would have to raise F1 above 100.00");
+        check(f64::NAN, &[good], "the budget is not a number");
+        check(1.0, &[], "there is no utterance to choose a threshold on");
+        check(1.0, &["O | B-x:1", "|"], "none of the 2 utterances to choose a threshold on has a slot");
+        check(1.0, &[good, "B-unknown | O:1"], "utterance 2 to choose a threshold on has a new concept");
+        check(1.0, &[good, "O O | O:1"], "utterance 2: 2 gold labels but 1 predicted");
+        check(1.0, &[good, "O O | O:1 O:NaN"], "utterance 2, word 2: an uncertainty of NaN");
+    }
+
+    #[test]
+    fn a_tagger_that_finds_nothing_meets_any_budget_with_everything_unknown() {
+        check_choice(1.0, &["B-x O | O:1 O:2"], f64::MIN, 0.0, 0.0);
+    }
+
+    #[test]
+    fn every_decision_gives_its_reason() {
+        let names = ["O", "B-city", "I-city"];
+        let rows: [&[f32]; 3] = [&[0.0, 9.0, 0.0], &[2.0, 1.0, 2.5], &[0.0, 0.0, 9.0]];
+        let mut assessment = Assessment::default();
+        assessment.assess(Score::Confidence, rows);
+        let threshold = Threshold {
+            score: "confidence".to_owned(),
+            value: -0.9,
+            budget: 1.0,
+            f1_before: 0.0,
+            f1_after: 0.0,
+        };
+        let decisions = threshold.decide(&assessment, rows, &names);
+        let labels: Vec<&str> = decisions.iter().map(|decision| &*decision.label).collect();
+        assert_eq!(labels, ["B-city", "B-unknown", "B-city"]);
+        let decision = &decisions[1];
+        assert_eq!((decision.first_choice, decision.unknown), ("I-city", true));
+        assert_eq!((decision.reason.score, decision.reason.threshold), ("confidence", -0.9));
+        // exp(2.5), exp(2), exp(1) over their sum.
+        let expected = [("O", 0.331_499), ("B-city", 0.121_951)];
+        for (runner_up, (label, probability)) in decision.reason.runners_up.iter().zip(expected) {
+            assert_eq!(runner_up.label, label);
+            assert!((runner_up.probability - probability).abs() < 1e-6, "{runner_up:?}");
+        }
+        assert!((f64::from(decision.probability) + decision.uncertainty).abs() < 1e-7);
+    }
+
+    fn any_label() -> impl Strategy<Value = &'static str> {
+        prop::sample::select(vec!["O", "O", "B-x", "I-x", "B-y", "I-y"])
+    }
+
+    type Utterance = Vec<(&'static str, &'static str, u8)>;
+
+    fn any_utterances() -> impl Strategy<Value = Vec<Utterance>> {
+        let word = (any_label(), any_label(), 0..12u8, any::<bool>()).prop_map(
+            |(gold, other, uncertainty, right)| (gold, if right { gold } else { other }, uncertainty),
+        );
+        prop::collection::vec(prop::collection::vec(word, 0..8), 1..6)
+    }
+
+    fn f1_over(threshold: f64, utterances: &[Utterance]) -> f64 {
+        let mut evaluation = Evaluation::default();
+        for utterance in utterances {
+            let gold: Vec<&str> = utterance.iter().map(|word| word.0).collect();
+            let first_choices: Vec<&str> = utterance.iter().map(|word| word.1).collect();
+            let unknown: Vec<bool> = utterance.iter().map(|word| f64::from(word.2) > threshold).collect();
+            evaluation.add(&gold, &mark(&first_choices, &unknown), "", "").unwrap();
+        }
+        evaluation.report().slot_f1
+    }
+
+    proptest! {
+        #[test]
+        fn raising_a_threshold_adds_no_unknown_word(
+            words in prop::collection::vec((any_label(), -5f64..5.0), 0..12),
+            low in -5f64..5.0,
+            up in 0f64..5.0,
+        ) {
+            let labels: Vec<&str> = words.iter().map(|word| word.0).collect();
+            let over = |threshold: f64| words.iter().map(|word| word.1 > threshold).collect::<Vec<bool>>();
+            let (low, high) = (mark(&labels, &over(low)), mark(&labels, &over(low + up)));
+            for (low, high) in low.iter().zip(&high) {
+                prop_assert!(!high.ends_with("-unknown") || low.ends_with("-unknown"));
+            }
+        }
+
+        #[test]
+        fn marked_labels_are_iob_and_otherwise_unchanged(
+            words in prop::collection::vec((any_label(), any::<bool>()), 0..12),
+        ) {
+            let (labels, unknown): (Vec<&str>, Vec<bool>) = words.into_iter().unzip();
+            let marked = mark(&labels, &unknown);
+            prop_assert_eq!(tags::spans(&marked), tags::spans_strict(&marked));
+            let spans = tags::spans(&marked);
+            prop_assert_eq!(tags::labels(&spans, marked.len()), marked.clone());
+            for ((label, marked), &unknown) in labels.iter().zip(&marked).zip(&unknown) {
+                let repaired = label.replacen("I-", "B-", 1);
+                prop_assert_eq!(unknown, marked.ends_with("-unknown"));
+                prop_assert!(unknown || marked == label || **marked == repaired);
+            }
+            let runs = unknown.chunk_by(|a, b| a == b).filter(|run| run[0]).count();
+            prop_assert_eq!(spans.iter().filter(|span| span.slot == UNKNOWN).count(), runs);
+            let unchanged = mark(&labels, &vec![false; labels.len()]);
+            prop_assert_eq!(tags::spans(&unchanged), tags::spans(&labels));
+        }
+
+        #[test]
+        fn the_sweep_finds_what_trying_all_thresholds_finds(
+            utterances in any_utterances(),
+            budget in 0..30u8,
+        ) {
+            let gold: Vec<Vec<&str>> = utterances.iter().map(|u| u.iter().map(|w| w.0).collect()).collect();
+            prop_assume!(gold.iter().flatten().any(|label| *label != "O"));
+            let first: Vec<Vec<&str>> = utterances.iter().map(|u| u.iter().map(|w| w.1).collect()).collect();
+            let scores: Vec<Vec<f64>> = utterances.iter().map(|u| u.iter().map(|w| w.2.into()).collect()).collect();
+            let judged: Vec<_> = (0..utterances.len())
+                .map(|i| Judged { gold: &gold[i], first_choices: &first[i], uncertainty: &scores[i] })
+                .collect();
+            let found = Threshold::choose("x", budget.into(), &judged).unwrap();
+            let mut values: Vec<f64> = scores.concat();
+            values.push(f64::MIN);
+            values.sort_by(f64::total_cmp);
+            let before = f1_over(f64::MAX, &utterances);
+            let least = before - f64::from(budget) - 1e-9;
+            let lowest = values.into_iter().find(|&value| f1_over(value, &utterances) >= least);
+            prop_assert_eq!(Some(found.value), lowest);
+            prop_assert_eq!((found.f1_before, found.f1_after), (before, f1_over(found.value, &utterances)));
+        }
+    }
+}
