@@ -10,6 +10,9 @@ mod eval;
 mod experiment;
 mod interrupt;
 mod output;
+// Drawn by the experiments.
+#[allow(dead_code, unused_imports)]
+mod pictures;
 mod progress;
 mod readable;
 mod settings;
