@@ -81,6 +81,15 @@ pub(super) fn short(value: f64) -> String {
     text.replace('-', "−")
 }
 
+/// As [`short`], without zeros at its end.
+pub(super) fn trimmed(value: f64) -> String {
+    let text = short(value);
+    match text.contains('.') && !text.contains('e') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
 /// The next of 1, 2, 5, 10, 20, 50 and so on.
 fn round_step(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());

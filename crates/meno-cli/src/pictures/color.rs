@@ -50,8 +50,8 @@ const DIVERGING: [Color; 9] = [
     Color(0x21, 0x66, 0xac),
 ];
 
-/// The steps of a ramp: more could not be told apart, and each costs bytes.
-const LEVELS: f64 = 63.0;
+/// The steps of a ramp: more could not be told apart, and each costs bytes. Even, so that the middle is one.
+const LEVELS: f64 = 64.0;
 
 /// Numbers to colours.
 #[derive(Clone, Copy, Debug)]

@@ -79,8 +79,9 @@ impl HeatMap {
         let below = (x + width / 2.0, layout.height - MARGIN);
         let label = scene.fit(&self.column_label, 13.0, width.max(120.0));
         scene.text(Text { color: INK, ..Text::new(label, below, 13.0, Anchor::Middle) });
-        let beside = (MARGIN + 8.0, y + height / 2.0);
         let label = scene.fit(&self.row_label, 13.0, height.max(120.0));
+        // A label longer than the matrix is high must not reach up into the title.
+        let beside = (MARGIN + 8.0, y + height.max(scene.text_width(&label, 13.0)) / 2.0);
         scene.text(Text { color: INK, ..Text::new(label, beside, 13.0, Anchor::Middle).upright() });
     }
 
@@ -126,7 +127,7 @@ impl HeatMap {
             scene.text(Text::new(name, (bar.x + bar.width + 8.0, y + 4.0), 11.0, Anchor::Start));
         }
         let label = scene.fit(&self.value_label, 12.0, bar.height.max(120.0));
-        let at = (layout.width - MARGIN, bar.y + bar.height / 2.0);
+        let at = (bar.x + bar.width + 66.0, bar.y + bar.height / 2.0);
         scene.text(Text { color: INK, ..Text::new(label, at, 12.0, Anchor::Middle).upright() });
     }
 

@@ -2,10 +2,10 @@
 
 use meno::Result;
 
-use super::axis::{Frame, Scale, short};
+use super::axis::{Frame, Scale, short, trimmed};
 use super::color::{INK, nth};
 use super::legend::{self, Sample};
-use super::scene::{Anchor, Scene, Stroke, Text};
+use super::scene::{Scene, Stroke};
 use super::{demand_finite, refuse};
 
 /// Two densities over one axis.
@@ -31,8 +31,12 @@ pub struct Class {
 }
 
 const BINS: usize = 50;
-/// So much at each end is left out if it would squeeze the rest: a few scores may be a thousand times the others.
+/// So much of a class at each end is left out if it would squeeze the rest: a few scores may be a thousand times the others.
 const TAIL: f64 = 0.005;
+/// A tail squeezes if it is longer than this share of the rest.
+const LONG: f64 = 0.5;
+/// The limits of nothing.
+const EMPTY: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
 const OPACITY: f64 = 0.35;
 const DASHES: &[f64] = &[7.0, 4.0];
 
@@ -42,7 +46,6 @@ impl Histogram {
         self.check()?;
         let range = self.range();
         let densities = self.classes.each_ref().map(|class| densities(&class.values, range));
-        let outside = self.share_outside(range);
         let mut scene = Scene::new(800.0, 460.0, &self.title, self.describe());
         let names = self.classes.each_ref().map(|class| format!("{} ({})", class.name, class.values.len()));
         let mut entries: Vec<(&str, Sample)> = names
@@ -51,25 +54,20 @@ impl Histogram {
             .map(|(idx, name)| (name.as_str(), Sample::Block { color: nth(idx), opacity: OPACITY }))
             .collect();
         let threshold_stroke = Stroke { color: INK, width: 1.5, dashes: DASHES };
-        let threshold = self.threshold.map(|threshold| format!("threshold {}", short(threshold)));
+        let threshold = self.threshold.map(|threshold| format!("threshold {}", trimmed(threshold)));
         if let Some(name) = &threshold {
             entries.push((name, Sample::Line { stroke: threshold_stroke, marker: None }));
         }
         let top = legend::draw(&mut scene, &entries);
         let highest = densities.iter().flatten().copied().fold(0.0, f64::max);
         let (x, y) = (Scale::exact(range.0, range.1), Scale::around(0.0, highest));
-        let frame = Frame::draw(&mut scene, top, (x, &self.x_label), (y, "density"));
+        let frame = Frame::draw(&mut scene, top, (x, &self.x_label(range)), (y, "density"));
         for (idx, densities) in densities.iter().enumerate() {
             draw_steps(&mut scene, &frame, densities, idx);
         }
         if let Some(threshold) = self.threshold {
             let line = vec![frame.at(threshold, y.low), frame.at(threshold, y.high)];
             scene.line(line, threshold_stroke);
-        }
-        if outside > 0.0 {
-            let at = (frame.area.x + frame.area.width - 6.0, frame.area.y + 16.0);
-            let text = format!("{} % of the values lie beyond the axis", short(100.0 * outside));
-            scene.text(Text::new(text, at, 11.5, Anchor::End));
         }
         Ok(scene)
     }
@@ -84,30 +82,33 @@ impl Histogram {
         demand_finite(&self.title, "the threshold", self.threshold)
     }
 
-    /// From a low to a high value, without long tails but with the threshold.
+    /// From a low to a high value, without a long tail on either side but with the threshold.
     fn range(&self) -> (f64, f64) {
-        let mut values: Vec<f64> =
-            self.classes.iter().flat_map(|class| class.values.iter().copied()).collect();
-        values.sort_by(f64::total_cmp);
-        let last = values.len() - 1;
-        let tail = (TAIL * last as f64).round() as usize;
-        let (low, high) = (values[tail], values[last - tail]);
-        let width = high / 2.0 - low / 2.0;
-        let (whole_low, whole_high) = (values[0], values[last]);
-        let squeezed = whole_high / 2.0 - whole_low / 2.0 > 1.5 * width && width > 0.0;
-        let (low, high) = if squeezed { (low, high) } else { (whole_low, whole_high) };
-        let (low, high) = match self.threshold {
-            Some(threshold) => (low.min(threshold), high.max(threshold)),
-            None => (low, high),
-        };
-        let scale = Scale::exact(low, high);
+        let (mut whole, mut most) = (EMPTY, EMPTY);
+        for class in &self.classes {
+            let mut values = class.values.clone();
+            values.sort_by(f64::total_cmp);
+            let last = values.len() - 1;
+            let tail = (TAIL * last as f64).round() as usize;
+            whole = (whole.0.min(values[0]), whole.1.max(values[last]));
+            most = (most.0.min(values[tail]), most.1.max(values[last - tail]));
+        }
+        let is_long = |tail: f64| tail > LONG * (most.1 - most.0) && most.1 > most.0;
+        let low = if is_long(most.0 - whole.0) { most.0 } else { whole.0 };
+        let high = if is_long(whole.1 - most.1) { most.1 } else { whole.1 };
+        let threshold = self.threshold.unwrap_or(low);
+        let scale = Scale::exact(low.min(threshold), high.max(threshold));
         (scale.low, scale.high)
     }
 
-    fn share_outside(&self, (low, high): (f64, f64)) -> f64 {
+    /// The name of the score, with the share of the values that are not shown.
+    fn x_label(&self, (low, high): (f64, f64)) -> String {
         let values = || self.classes.iter().flat_map(|class| &class.values);
         let outside = values().filter(|value| !(low..=high).contains(*value)).count();
-        outside as f64 / values().count() as f64
+        match 100.0 * outside as f64 / values().count() as f64 {
+            0.0 => self.x_label.clone(),
+            percent => format!("{} ({} % of the values lie beyond)", self.x_label, trimmed(percent)),
+        }
     }
 
     fn describe(&self) -> String {

@@ -1,11 +1,12 @@
 //! The names of what is shown, in a row above the chart, where they hide nothing.
 
 use super::color::{Color, INK, WHITE};
-use super::scene::{Anchor, MARGIN, Point, Rect, Scene, Stroke, TITLE_BOTTOM, Text};
+use super::scene::{Anchor, MARGIN, Point, Scene, Stroke, TITLE_BOTTOM, Text};
 
 const SIZE: f64 = 12.5;
 const ROW: f64 = 20.0;
-const SAMPLE: f64 = 26.0;
+/// From a sample to its name.
+const SPACE: f64 = 8.0;
 const GAP: f64 = 22.0;
 
 /// What stands before a name.
@@ -58,13 +59,14 @@ pub(super) fn draw(scene: &mut Scene, entries: &[(&str, Sample)]) -> f64 {
     let right = scene.width - MARGIN;
     let (mut x, mut y) = (MARGIN, TITLE_BOTTOM + ROW / 2.0);
     for (name, sample) in entries {
-        let name = scene.fit(name, SIZE, right - MARGIN - SAMPLE - 8.0);
-        let width = SAMPLE + 8.0 + scene.text_width(&name, SIZE);
+        let indent = sample.width() + SPACE;
+        let name = scene.fit(name, SIZE, right - MARGIN - indent);
+        let width = indent + scene.text_width(&name, SIZE);
         if x + width > right && x > MARGIN {
             (x, y) = (MARGIN, y + ROW);
         }
         sample.draw(scene, (x, y));
-        let at = (x + SAMPLE + 8.0, y + 4.5);
+        let at = (x + indent, y + 4.5);
         scene.text(Text { color: INK, ..Text::new(name, at, SIZE, Anchor::Start) });
         x += width + GAP;
     }
@@ -72,27 +74,31 @@ pub(super) fn draw(scene: &mut Scene, entries: &[(&str, Sample)]) -> f64 {
 }
 
 impl Sample {
+    fn width(&self) -> f64 {
+        match self {
+            Sample::Block { .. } => 18.0,
+            Sample::Line { .. } => 30.0,
+            Sample::Marker { .. } => 12.0,
+        }
+    }
+
     /// `y` is the middle of the row.
     fn draw(&self, scene: &mut Scene, (x, y): Point) {
+        let (right, middle) = (x + self.width(), x + self.width() / 2.0);
         match *self {
             Sample::Block { color, opacity } => {
-                scene.rect(Rect { x: x + 8.0, y: y - 6.0, width: 18.0, height: 12.0 }, color, opacity);
-                let edge = vec![
-                    (x + 8.0, y - 6.0),
-                    (x + 26.0, y - 6.0),
-                    (x + 26.0, y + 6.0),
-                    (x + 8.0, y + 6.0),
-                    (x + 8.0, y - 6.0),
-                ];
-                scene.line(edge, Stroke::solid(color, 1.0));
+                let (top, bottom) = (y - 6.0, y + 6.0);
+                let corners = vec![(x, top), (right, top), (right, bottom), (x, bottom), (x, top)];
+                scene.area(corners.clone(), color, opacity);
+                scene.line(corners, Stroke::solid(color, 1.0));
             }
             Sample::Line { stroke, marker } => {
-                scene.line(vec![(x, y), (x + SAMPLE, y)], stroke);
+                scene.line(vec![(x, y), (right, y)], stroke);
                 if let Some(marker) = marker {
-                    marker.draw(scene, (x + SAMPLE / 2.0, y), stroke.color);
+                    marker.draw(scene, (middle, y), stroke.color);
                 }
             }
-            Sample::Marker { marker, color } => marker.draw(scene, (x + SAMPLE / 2.0, y), color),
+            Sample::Marker { marker, color } => marker.draw(scene, (middle, y), color),
         }
     }
 }

@@ -4,7 +4,7 @@ use meno::Result;
 use meno::metrics::calibration_error::{Bin, Reliability};
 
 use super::axis::{Frame, Scale};
-use super::color::{INK, SOFT_INK, nth};
+use super::color::{INK, nth};
 use super::legend::{self, Sample};
 use super::scene::{Anchor, Rect, Scene, Stroke, Text};
 use super::{demand_finite, refuse};
@@ -19,6 +19,9 @@ pub struct ReliabilityDiagram {
 }
 
 const OPACITY: f64 = 0.75;
+const COUNT_SIZE: f64 = 10.5;
+/// From the chart to the counts above it.
+const COUNT_GAP: f64 = 9.0;
 const DASHES: &[f64] = &[7.0, 4.0];
 
 impl ReliabilityDiagram {
@@ -46,8 +49,8 @@ impl ReliabilityDiagram {
             draw_bin(&mut scene, &frame, bin);
         }
         scene.line(vec![frame.at(0.0, 0.0), frame.at(1.0, 1.0)], diagonal);
-        let at = (frame.area.x, frame.area.y - 18.0);
-        scene.text(Text::new("words:", at, 10.5, Anchor::Start));
+        let at = (frame.area.x - 8.0, frame.area.y - COUNT_GAP);
+        scene.text(Text::new("words", at, COUNT_SIZE, Anchor::End));
         Ok(scene)
     }
 
@@ -67,9 +70,8 @@ fn draw_bin(scene: &mut Scene, frame: &Frame, bin: &Bin) {
     scene.rect(rect, nth(0), OPACITY);
     let y = frame.at(0.0, bin.confidence).1;
     scene.line(vec![(left + 1.0, y), (right - 1.0, y)], Stroke::solid(nth(1), 2.5));
-    let count =
-        Text::new(abbreviated(bin.count), ((left + right) / 2.0, frame.area.y - 5.0), 10.5, Anchor::Middle);
-    scene.text(Text { color: SOFT_INK, ..count });
+    let at = ((left + right) / 2.0, frame.area.y - COUNT_GAP);
+    scene.text(Text::new(abbreviated(bin.count), at, COUNT_SIZE, Anchor::Middle));
 }
 
 /// `873`, `12k`, `3M`: as wide as a bin.
