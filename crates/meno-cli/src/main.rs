@@ -11,6 +11,9 @@ mod experiment;
 mod interrupt;
 mod logits;
 mod output;
+// Drawn by the experiments.
+#[allow(dead_code, unused_imports)]
+mod pictures;
 mod progress;
 mod readable;
 mod settings;

@@ -5,6 +5,11 @@
 //! (Tjong Kim Sang and Buchholz, CoNLL-2000). A quotient without a denominator is 0, as is the average of no
 //! slots, where seqeval gives `nan`.
 //!
+//! The modules below judge scores instead of labels: whether a score finds what it is meant to find ([`detection`]),
+//! whether probabilities can be believed ([`calibration_error`]), what is gained by leaving words out
+//! ([`risk_coverage`]), and whether one method is better than another or was lucky ([`t_test`]). [`new_concepts`] counts
+//! spans as [`Evaluation`] does, in a corpus with concepts that were never seen.
+//!
 //! ```
 //! use meno::metrics::Evaluation;
 //!
@@ -15,6 +20,12 @@
 //! assert_eq!((report.slot_f1, report.utterance_accuracy), (50.0, 50.0));
 //! # Ok::<(), meno::Error>(())
 //! ```
+
+pub mod calibration_error;
+pub mod detection;
+pub mod new_concepts;
+pub mod risk_coverage;
+pub mod t_test;
 
 use std::collections::BTreeMap;
 use std::fmt;
