@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use meno::corpus::read_split;
-use meno::encoder::{Kernels, SlotGated, SlotGatedShape, Workspace};
+use meno::encoder::{Calibration, Kernels, SlotGated, SlotGatedShape, Workspace};
 use meno::features::{Features, first_intent};
 use meno::logits::largest;
 use meno::random::Random;
@@ -134,7 +134,7 @@ fn infer(data: &Data) -> Value {
 /// Microseconds of each utterance of each pass after a first one that only warms up.
 fn latencies(network: &SlotGated, parameters: &[f32], examples: &[Example], passes: usize) -> Vec<f64> {
     let (kernels, mut workspace) = (Kernels::best(), Workspace::default());
-    let prepared = network.prepare(kernels, parameters, 1000);
+    let prepared = network.prepare(kernels, parameters, Calibration::default(), 1000);
     let mut times = Vec::new();
     for pass in 0..=passes {
         for example in examples {

@@ -11,10 +11,12 @@ use std::path::Path;
 use safetensors::tensor::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
+use crate::decision::Threshold;
 use crate::encoder::{Parameters, SlotGated, SlotGatedShape, Tensor};
 use crate::engine::{Model, Record};
 use crate::features::{Features, Names};
 use crate::text::Normalizer;
+use crate::uncertainty::Score;
 use crate::{Error, Result};
 
 /// The version of the file format that this program writes; it reads this and all earlier ones.
@@ -33,6 +35,8 @@ struct Document {
     vocabulary: Vec<String>,
     text: Normalizer,
     training: Record,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    threshold: Option<Threshold>,
 }
 
 /// Only what tells whether the rest can be understood.
@@ -54,6 +58,7 @@ impl Model {
             vocabulary: self.features.words.names().to_vec(),
             text: self.normalizer.clone(),
             training: self.record.clone(),
+            threshold: self.threshold.clone(),
         };
         let json = serde_json::to_string(&document).expect("a document of plain data can be written");
         let metadata = HashMap::from([(METADATA_KEY.to_owned(), json)]);
@@ -142,7 +147,8 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>) -> Result<Model, Stri
         labels: Names::new(document.id2label.into_values().collect()),
         intents: Names::new(document.intents),
     };
-    Ok(Model { normalizer: document.text, features, network, parameters, record: document.training })
+    let (record, threshold) = (document.training, document.threshold);
+    Ok(Model { normalizer: document.text, features, network, parameters, record, threshold })
 }
 
 /// Widths of the network beyond this are not believed.
@@ -162,6 +168,15 @@ fn check_shape(document: &Document) -> Result<(), String> {
     for (what, width) in [("embedding", embedding), ("hidden", hidden)] {
         if width == 0 || width > MAX_WIDTH || !width.is_multiple_of(16) {
             return Err(format!("{what} width {width} is not a multiple of 16 up to {MAX_WIDTH}"));
+        }
+    }
+    if let Some(threshold) = &document.threshold {
+        threshold
+            .score
+            .parse::<Score>()
+            .map_err(|_| format!("a threshold of unknown kind {:?}", threshold.score))?;
+        if !threshold.value.is_finite() {
+            return Err("damaged description of the model: a threshold that is not finite".to_owned());
         }
     }
     if document.id2label.keys().copied().ne(0..labels as u32) {

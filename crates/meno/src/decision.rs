@@ -44,11 +44,11 @@ pub struct Threshold {
 
 /// A valid utterance: what is right, what the tagger says and how unsure it is, for each word.
 #[derive(Debug)]
-pub struct Judged<'a, G, P> {
+pub struct Judged<'a, G> {
     /// The gold labels.
     pub gold: &'a [G],
     /// The tagger's own labels.
-    pub first_choices: &'a [P],
+    pub first_choices: &'a [&'a str],
     /// The uncertainty of each.
     pub uncertainty: &'a [f64],
 }
@@ -64,10 +64,10 @@ impl Threshold {
     ///
     /// A budget below 0 asks for a gain. Fails if no threshold meets the budget, if it is NaN, if there is no slot in the
     /// gold labels or a slot `unknown`, if labels and uncertainties differ in number, if an uncertainty is not finite.
-    pub fn choose<G: AsRef<str>, P: AsRef<str>>(
+    pub fn choose<G: AsRef<str>>(
         score: &str,
         budget: f64,
-        utterances: &[Judged<'_, G, P>],
+        utterances: &[Judged<'_, G>],
     ) -> Result<Threshold> {
         let words = by_falling_uncertainty(utterances)?;
         let mut sweep = Sweep::new(utterances);
@@ -171,7 +171,7 @@ pub struct RunnerUp<'a> {
 ///
 /// # Panics
 /// If there are not as many flags as labels.
-pub fn mark<'a, L: AsRef<str>>(first_choices: &'a [L], unknown: &[bool]) -> Vec<Cow<'a, str>> {
+pub fn mark<'a>(first_choices: &[&'a str], unknown: &[bool]) -> Vec<Cow<'a, str>> {
     assert_eq!(first_choices.len(), unknown.len(), "one flag for each label");
     let mut labels = Vec::with_capacity(first_choices.len());
     let mut after_unknown = false;
@@ -179,7 +179,7 @@ pub fn mark<'a, L: AsRef<str>>(first_choices: &'a [L], unknown: &[bool]) -> Vec<
         let label = match (unknown, after_unknown) {
             (true, false) => Cow::Borrowed(BEGIN_UNKNOWN),
             (true, true) => Cow::Borrowed(INSIDE_UNKNOWN),
-            (false, _) => begun(label.as_ref(), labels.last().filter(|_| !after_unknown)),
+            (false, _) => begun(label, labels.last().filter(|_| !after_unknown)),
         };
         labels.push(label);
         after_unknown = unknown;
@@ -204,7 +204,7 @@ struct Word {
     token_idx: usize,
 }
 
-fn by_falling_uncertainty<G, P>(utterances: &[Judged<'_, G, P>]) -> Result<Vec<Word>> {
+fn by_falling_uncertainty<G>(utterances: &[Judged<'_, G>]) -> Result<Vec<Word>> {
     let mut words = Vec::new();
     for (utterance_idx, judged) in utterances.iter().enumerate() {
         let utterance = utterance_idx + 1;
@@ -238,7 +238,7 @@ fn steps(words: &[Word]) -> impl Iterator<Item = (usize, f64)> {
     })
 }
 
-fn demand_slots<G, P>(sweep: &Sweep<'_, G, P>) -> Result<()> {
+fn demand_slots<G>(sweep: &Sweep<'_, G>) -> Result<()> {
     if sweep.total.gold == 0 {
         let problem = match sweep.utterances.len() {
             0 => "there is no utterance to choose a threshold on".to_owned(),
@@ -268,8 +268,8 @@ fn no_threshold(budget: f64, f1: f64) -> Error {
 }
 
 /// Slot counts of the valid set while more and more words become unknown; a step counts the touched utterance only.
-struct Sweep<'a, G, P> {
-    utterances: &'a [Judged<'a, G, P>],
+struct Sweep<'a, G> {
+    utterances: &'a [Judged<'a, G>],
     gold: Vec<Vec<TokenSpanRef<'a>>>,
     unknown: Vec<Vec<bool>>,
     /// Predicted and correct spans of each utterance.
@@ -278,8 +278,8 @@ struct Sweep<'a, G, P> {
     n_done: usize,
 }
 
-impl<'a, G: AsRef<str>, P: AsRef<str>> Sweep<'a, G, P> {
-    fn new(utterances: &'a [Judged<'a, G, P>]) -> Self {
+impl<'a, G: AsRef<str>> Sweep<'a, G> {
+    fn new(utterances: &'a [Judged<'a, G>]) -> Self {
         let gold: Vec<Vec<_>> =
             utterances.iter().map(|judged| tags::iter_spans(judged.gold).collect()).collect();
         let mut sweep = Sweep {

@@ -38,6 +38,12 @@ impl Random {
         ((u128::from(self.next_u64()) * n as u128) >> 64) as usize
     }
 
+    /// Normally distributed with mean 0 and variance 1 (Box and Muller).
+    pub fn normal(&mut self) -> f32 {
+        let (radius, angle) = (1.0 - self.uniform(), self.uniform());
+        (-2.0 * radius.ln()).sqrt() * (std::f32::consts::TAU * angle).cos()
+    }
+
     /// Puts `items` into random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
@@ -49,6 +55,17 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn normal_numbers_have_the_moments_of_the_distribution() {
+        let mut random = Random::new(3);
+        let numbers: Vec<f64> = (0..100_000).map(|_| f64::from(random.normal())).collect();
+        let moment = |k: i32| numbers.iter().map(|x| x.powi(k)).sum::<f64>() / numbers.len() as f64;
+        // Standard errors: 0.003, 0.0045, 0.012, 0.031.
+        for (k, expected, allowed) in [(1, 0.0, 0.015), (2, 1.0, 0.02), (3, 0.0, 0.05), (4, 3.0, 0.13)] {
+            assert!((moment(k) - expected).abs() < allowed, "moment {k}: {}", moment(k));
+        }
+    }
 
     #[test]
     fn splitmix64_reference_values() {

@@ -169,8 +169,7 @@ pub fn runners_up(logits: &[f32], n: usize) -> Vec<(u32, f64)> {
 }
 
 fn finite(logit: f32) -> f64 {
-    // `max` takes NaN for the other value.
-    f64::from(logit.max(f32::MIN).min(f32::MAX))
+    if logit.is_nan() { f64::from(f32::MIN) } else { f64::from(logit.clamp(f32::MIN, f32::MAX)) }
 }
 
 fn energy(row: &[f64]) -> f64 {

@@ -186,7 +186,7 @@ fn format_1_opens_for_ever() {
             let choice = annotation.intent.unwrap();
             assert_eq!(choice.name, intent);
             assert!((choice.probability - probability).abs() < 1e-4, "{text}: {}", choice.probability);
-            let found: Vec<_> = annotation.tokens.iter().map(|token| (token.text, token.label)).collect();
+            let found: Vec<_> = annotation.tokens.iter().map(|token| (token.text, &*token.label)).collect();
             let labels: Vec<_> = tokens.iter().map(|&(text, label, _)| (text, label)).collect();
             assert_eq!(found, labels, "{instructions:?}");
             for (token, (_, _, probability)) in annotation.tokens.iter().zip(tokens) {

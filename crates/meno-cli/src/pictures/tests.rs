@@ -89,7 +89,7 @@ fn heat_map(n: usize, negative: bool) -> HeatMap {
     };
     let names: Vec<String> = (0..n).map(name).collect();
     let value = |idx: usize| {
-        let near = if idx % (n + 1) == 0 { 0.05 } else { 0.0 };
+        let near = if idx.is_multiple_of(n + 1) { 0.05 } else { 0.0 };
         let value = if random.uniform() < 0.06 { 0.1 * f64::from(random.uniform()) } else { near };
         if negative && random.uniform() < 0.5 { -value } else { value }
     };

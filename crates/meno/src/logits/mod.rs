@@ -77,6 +77,21 @@ impl Logits {
     }
 }
 
+/// The `n` values after the largest one with their indices, largest first, of equals the first.
+pub fn next_largest(values: &[f32], n: usize) -> Vec<(u32, f32)> {
+    let mut top: Vec<(u32, f32)> = Vec::with_capacity(n + 2);
+    for (i, &value) in (0..).zip(values) {
+        let at = top.partition_point(|&(_, other)| other >= value);
+        if at <= n {
+            top.truncate(n);
+            top.insert(at, (i, value));
+        }
+    }
+    top.drain(..1.min(top.len()));
+    top.truncate(n);
+    top
+}
+
 /// The index of the largest value, the first of equals, and the value; `None` for no values.
 pub fn largest(values: &[f32]) -> Option<(u32, f32)> {
     let mut best = (0, *values.first()?);

@@ -173,7 +173,8 @@ pub(crate) fn demand_labels(names: &[String]) -> Result<(), String> {
 
 impl Raw {
     fn take_companion(&mut self, path: &Path, companion: &Companion) -> Result<()> {
-        let (beside, utterances): (&Path, Vec<(Vec<String>, Option<Vec<String>>)>) = match companion {
+        type Labelled = (Vec<String>, Option<Vec<String>>);
+        let (beside, utterances): (&Path, Vec<Labelled>) = match companion {
             Companion::None => return Ok(()),
             Companion::Words(beside) => {
                 let text = fs::read_to_string(beside).map_err(|source| Error::read(beside, source))?;

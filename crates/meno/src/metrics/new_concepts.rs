@@ -15,7 +15,7 @@
 
 use std::ops::AddAssign;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Scores, SlotCounts};
 use crate::corpus::tags::{self, TokenSpanRef};
@@ -45,7 +45,7 @@ pub struct NewConcepts {
 }
 
 /// The four ways of counting, and how the new concepts were found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NewConceptScores {
     /// Unknown spans and true slots.
     pub a: Scores,

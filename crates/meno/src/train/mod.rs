@@ -315,6 +315,7 @@ impl<'a> Fit<'a> {
             network: self.network.clone(),
             parameters: best.parameters,
             record: best.record,
+            threshold: None,
         }
     }
 

@@ -21,8 +21,6 @@ pub(crate) struct Dirichlets<'a> {
     pub row: usize,
     /// The rows; overwritten with the gradient of the entropy if that is wanted, with 0 in the padding.
     pub ln_alpha: &'a mut [f32],
-    /// Added to each: ln M.
-    pub ln_scale: f32,
     /// An entropy for each row.
     pub entropy: &'a mut [f32],
     /// Whether the gradient is wanted.
@@ -150,20 +148,14 @@ pub(super) unsafe fn entropy<S: Simd>(rows: &mut Dirichlets<'_>) {
         // SAFETY: `fits` says that the row lies inside.
         rows.entropy[i] = unsafe {
             let at = rows.ln_alpha.as_mut_ptr().add(i * rows.row);
-            entropy_of_row::<S>(at, rows.n_labels, rows.row, rows.ln_scale, rows.gradient)
+            entropy_of_row::<S>(at, rows.n_labels, rows.row, rows.gradient)
         };
         i += 1;
     }
 }
 
 #[inline(always)]
-unsafe fn entropy_of_row<S: Simd>(
-    at: *mut f32,
-    n_labels: usize,
-    row: usize,
-    ln_scale: f32,
-    gradient: bool,
-) -> f32 {
+unsafe fn entropy_of_row<S: Simd>(at: *mut f32, n_labels: usize, row: usize, gradient: bool) -> f32 {
     // SAFETY: `row` floats are at `at`; the caller has what `S` needs.
     unsafe {
         if n_labels < 2 {
@@ -175,7 +167,7 @@ unsafe fn entropy_of_row<S: Simd>(
         let (mut alphas, mut gs) = (S::splat(0.0), S::splat(0.0));
         let mut k = 0;
         while k < row {
-            let (ln_alpha, is_label) = concentrations::<S>(at.add(k), n_labels - n_labels.min(k), ln_scale);
+            let (ln_alpha, is_label) = concentrations::<S>(at.add(k), n_labels - n_labels.min(k));
             let alpha = S::mul(exp::<S>(ln_alpha), is_label);
             let terms = terms_of::<S>(ln_alpha);
             alphas = S::add(alphas, alpha);
@@ -190,8 +182,7 @@ unsafe fn entropy_of_row<S: Simd>(
             let factor = S::mul(factor, reciprocal::<S>(alpha0));
             k = 0;
             while k < row {
-                let (ln_alpha, is_label) =
-                    concentrations::<S>(at.add(k), n_labels - n_labels.min(k), ln_scale);
+                let (ln_alpha, is_label) = concentrations::<S>(at.add(k), n_labels - n_labels.min(k));
                 let slope = S::neg_mul_add(exp::<S>(ln_alpha), factor, terms_of::<S>(ln_alpha).v);
                 S::store(at.add(k), S::mul(slope, is_label));
                 k += LANES;
@@ -211,11 +202,10 @@ unsafe fn terms_of<S: Simd>(ln_alpha: S::V) -> Terms<S::V> {
 
 /// Sixteen log concentrations within the limit, 0 in the padding, and 1 for each that is a label, else 0.
 #[inline(always)]
-unsafe fn concentrations<S: Simd>(at: *const f32, labels_left: usize, ln_scale: f32) -> (S::V, S::V) {
+unsafe fn concentrations<S: Simd>(at: *const f32, labels_left: usize) -> (S::V, S::V) {
     // SAFETY: sixteen floats are at `at`; the caller has what `S` needs.
     unsafe {
-        let ln_alpha = S::add(S::load(at), S::splat(ln_scale));
-        let ln_alpha = S::max(S::min(ln_alpha, S::splat(LN_ALPHA_LIMIT)), S::splat(-LN_ALPHA_LIMIT));
+        let ln_alpha = S::max(S::min(S::load(at), S::splat(LN_ALPHA_LIMIT)), S::splat(-LN_ALPHA_LIMIT));
         if labels_left >= LANES {
             return (ln_alpha, S::splat(1.0));
         }

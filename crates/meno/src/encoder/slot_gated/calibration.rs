@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EntropyLoss, SlotGated, Workspace};
+use super::{EntropyLoss, Prepared, SlotGated, Workspace};
 use crate::encoder::kernel::{Buffer, Calibrate, CalibrateGradient, Dirichlets, Gemm, Kernels, LANES};
 use crate::encoder::kernel::{Right, Start, Strided, Term};
 use crate::encoder::linear::{Product, Rows};
@@ -43,37 +43,27 @@ pub(super) struct Calibrated {
 }
 
 impl SlotGated {
-    /// The entropies of the words of the last forward pass, calibrated if this network has a matrix.
-    pub fn entropies<'w>(
+    /// The log concentrations of the words of the last [`SlotGated::infer`], calibrated if this network has a matrix.
+    pub fn concentrations<'w>(
         &self,
         kernels: Kernels,
-        rectified: &[f32],
-        calibration: Calibration,
-        w: &'w mut Workspace,
-    ) -> &'w [f32] {
-        if let Some(matrix) = self.calibration {
-            w.calibrated.rectified.reserve(matrix.rows() * matrix.width()).copy_from_slice(rectified);
-        }
-        self.concentrate(kernels, calibration, w);
-        self.dirichlet_entropy(kernels, calibration, w, false);
-        &w.calibrated.entropy
-    }
-
-    /// The calibrated log concentrations of the words of the last forward pass.
-    pub fn ln_alpha<'w>(
-        &self,
-        kernels: Kernels,
-        rectified: &[f32],
-        calibration: Calibration,
+        prepared: &Prepared,
         w: &'w mut Workspace,
     ) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
-        self.entropies(kernels, rectified, calibration, w);
+        self.concentrate(kernels, &prepared.rectified, prepared.calibration, w);
         let (width, labels) = (self.slot.weight.width(), self.shape.labels);
         w.calibrated.ln_alpha[..w.batch.words() * width].chunks_exact(width).map(move |row| &row[..labels])
     }
 
+    /// The entropies of the Dirichlet distributions with the concentrations of [`SlotGated::concentrations`].
+    pub fn entropies<'w>(&self, kernels: Kernels, prepared: &Prepared, w: &'w mut Workspace) -> &'w [f32] {
+        self.concentrate(kernels, &prepared.rectified, prepared.calibration, w);
+        self.dirichlet_entropy(kernels, w, false);
+        &w.calibrated.entropy
+    }
+
     /// The matrix without what its ReLU cuts off; empty if there is none.
-    pub(crate) fn rectified(&self, kernels: Kernels, parameters: &[f32]) -> Buffer {
+    pub(super) fn rectified(&self, kernels: Kernels, parameters: &[f32]) -> Buffer {
         let mut rectified = Buffer::default();
         if let Some(matrix) = self.calibration {
             kernels.rectify(matrix.of(parameters), rectified.reserve(matrix.rows() * matrix.width()));
@@ -85,10 +75,11 @@ impl SlotGated {
     pub(super) fn calibrate(&self, kernels: Kernels, second: EntropyLoss<'_>, w: &mut Workspace) {
         let EntropyLoss { parameters, transposed, calibration, .. } = second;
         let matrix = self.calibration.expect("the second loss is for networks with a matrix");
-        let rectified = w.calibrated.rectified.reserve(matrix.rows() * matrix.width());
-        kernels.rectify(matrix.of(parameters), rectified);
-        self.concentrate(kernels, calibration, w);
-        self.dirichlet_entropy(kernels, calibration, w, true);
+        let mut rectified = std::mem::take(&mut w.calibrated.rectified);
+        kernels.rectify(matrix.of(parameters), rectified.reserve(matrix.rows() * matrix.width()));
+        self.concentrate(kernels, &rectified, calibration, w);
+        w.calibrated.rectified = rectified;
+        self.dirichlet_entropy(kernels, w, true);
         self.calibrate_backward(kernels, matrix, transposed, calibration, w);
     }
 
@@ -111,35 +102,32 @@ impl SlotGated {
         loss
     }
 
-    /// From logits to log concentrations, without ln M.
-    fn concentrate(&self, kernels: Kernels, calibration: Calibration, w: &mut Workspace) {
+    /// From logits to log concentrations.
+    fn concentrate(&self, kernels: Kernels, rectified: &[f32], calibration: Calibration, w: &mut Workspace) {
         let (n_labels, row) = (self.shape.labels, self.slot.weight.width());
         let n = w.batch.words() * row;
         let logits = &w.slot_logits[..n];
         let c = &mut w.calibrated;
         let ln_alpha = c.ln_alpha.reserve(n);
-        ln_alpha.copy_from_slice(logits);
+        let ln_scale = calibration.scale.ln();
+        for (ln_alpha, logit) in ln_alpha.iter_mut().zip(logits) {
+            *ln_alpha = logit + ln_scale;
+        }
         if self.calibration.is_none() {
             return;
         }
         let (shares, taken) = (c.shares.reserve(n), c.taken.reserve(n));
         kernels.shares(n_labels, row, logits, shares);
-        label_product(kernels, row, shares, &c.rectified, taken);
+        label_product(kernels, row, shares, rectified, taken);
         kernels.calibrate(Calibrate { n_labels, row, delta: calibration.delta, shares, taken, ln_alpha });
     }
 
-    fn dirichlet_entropy(
-        &self,
-        kernels: Kernels,
-        calibration: Calibration,
-        w: &mut Workspace,
-        gradient: bool,
-    ) {
+    fn dirichlet_entropy(&self, kernels: Kernels, w: &mut Workspace, gradient: bool) {
         let (n_labels, row, words) = (self.shape.labels, self.slot.weight.width(), w.batch.words());
         w.calibrated.entropy.resize(words, 0.0);
         let ln_alpha = &mut w.calibrated.ln_alpha[..words * row];
-        let (ln_scale, entropy) = (calibration.scale.ln(), &mut w.calibrated.entropy[..]);
-        kernels.dirichlet_entropy(Dirichlets { n_labels, row, ln_alpha, ln_scale, entropy, gradient });
+        let entropy = &mut w.calibrated.entropy[..];
+        kernels.dirichlet_entropy(Dirichlets { n_labels, row, ln_alpha, entropy, gradient });
     }
 
     fn calibrate_backward(

@@ -1,6 +1,6 @@
 //! The forward pass: from word ids to logits.
 
-use super::{Prepared, SlotGated, Workspace};
+use super::{Calibration, Prepared, SlotGated, Workspace};
 use crate::encoder::dropout::Dropout;
 use crate::encoder::kernel::{Buffer, Gemm, Kernels, LANES, Right, Start, Strided, Term, padded};
 use crate::encoder::linear::{Rows, RowsMut, row_of};
@@ -50,13 +50,20 @@ impl SlotGated {
         self.understand(kernels, parameters, None, w);
     }
 
-    /// What the first `words` words, the most frequent ones, always give to the gates of the LSTM.
-    pub fn prepare(&self, kernels: Kernels, parameters: &[f32], words: usize) -> Prepared {
+    /// What does not change from one utterance to the next, for the gates of the first `words` words, the most
+    /// frequent ones, and for the calibration.
+    pub fn prepare(
+        &self,
+        kernels: Kernels,
+        parameters: &[f32],
+        calibration: Calibration,
+        words: usize,
+    ) -> Prepared {
         let n = words.min(self.shape.words);
         let x = Rows { data: self.embedding.of(parameters), n, row: self.embedding.width() };
         let mut gates = Buffer::default();
         self.lstm.project(kernels, parameters, x, &mut gates);
-        Prepared { gates }
+        Prepared { gates, rectified: self.rectified(kernels, parameters), calibration }
     }
 
     fn understand(

@@ -85,10 +85,13 @@ pub struct EntropyLoss<'a> {
     pub calibration: Calibration,
 }
 
-/// Work done once for the most frequent words of a network whose parameters do not change any more.
+/// Work done once for a network whose parameters do not change any more.
 #[derive(Clone, Default)]
 pub struct Prepared {
+    /// What the most frequent words give to the gates.
     gates: Buffer,
+    rectified: Buffer,
+    calibration: Calibration,
 }
 
 /// Everything one thread needs to run the network, kept from one batch to the next.
@@ -265,6 +268,12 @@ impl SlotGated {
     pub fn intent_logits<'w>(&self, w: &'w Workspace) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
         let (width, intents) = (self.intent.weight.width(), self.shape.intents);
         w.intent_logits[..w.batch.len() * width].chunks_exact(width).map(move |row| &row[..intents])
+    }
+
+    /// The hidden states of the last forward pass, a row for each word, utterance after utterance.
+    pub fn states<'w>(&self, w: &'w Workspace) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
+        let (row, width) = (row_of(self.width()), self.width());
+        w.out[..w.batch.words() * row].chunks_exact(row).map(move |row| &row[..width])
     }
 
     /// The loss of the last forward pass, and in place of the logits its gradient.

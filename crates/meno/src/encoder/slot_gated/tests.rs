@@ -48,8 +48,8 @@ impl Golden {
 
         let mut w = self.workspace(&network);
         let calibration = Calibration { delta: self.delta, scale: self.scale };
-        let rectified = network.rectified(kernels, &parameters);
-        let entropies = network.entropies(kernels, &rectified, calibration, &mut w).to_vec();
+        let prepared = network.prepare(kernels, &parameters, calibration, 0);
+        let entropies = network.entropies(kernels, &prepared, &mut w).to_vec();
         check_all(&format!("{what}: entropy"), &self.entropy, &entropies);
 
         let second =

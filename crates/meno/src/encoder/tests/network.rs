@@ -149,7 +149,9 @@ fn utterance_alone_and_in_a_batch_give_the_same_bits() {
             network.forward(kernels, &parameters, std::iter::once(words), None, &mut alone);
             let logits = bits(&mut network.slot_logits(&alone));
             // Words whose gates are prepared, some of them or none, change nothing either.
-            for prepared in [0, 20, 40].map(|words| network.prepare(kernels, &parameters, words)) {
+            for prepared in
+                [0, 20, 40].map(|words| network.prepare(kernels, &parameters, Calibration::default(), words))
+            {
                 network.infer(kernels, &parameters, &prepared, words, &mut alone);
                 assert_eq!(logits, bits(&mut network.slot_logits(&alone)), "{kernels:?}, {n} words inferred");
             }

@@ -3,6 +3,8 @@
 //! Enters: a [`Dataset`] and settings. Leaves: a [`Run`] for each seed, and their mean and standard deviation.
 //! The engine has no clock, so the caller brings one.
 
+pub mod paper;
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -2,16 +2,25 @@
 //!
 //! A [`Model`] never changes and is shared; a [`Worker`] owns the buffers of one thread.
 
+mod assessor;
+mod states;
+
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::corpus::Utterance;
-use crate::encoder::{Instructions, Kernels, Parameters, Prepared, SlotGated, Workspace};
+use crate::decision::{RUNNERS_UP, Reason, RunnerUp, Threshold, mark};
+use crate::encoder::{Calibration, Instructions, Kernels, Parameters, Prepared, SlotGated, Workspace};
 use crate::features::Features;
-use crate::logits::{Logits, largest};
+use crate::logits::{Logits, largest, next_largest};
 use crate::metrics::{Evaluation, Mode};
 use crate::spans::{Span, assemble};
 use crate::text::{Normalizer, Tokens};
+use crate::uncertainty::Score;
+
+pub use assessor::{Assessed, Assessor, Measure, PASSES};
 
 /// The longest utterance that is read as a whole; the attention over it takes memory with the square of this.
 ///
@@ -27,6 +36,7 @@ pub struct Model {
     pub(crate) network: SlotGated,
     pub(crate) parameters: Parameters,
     pub(crate) record: Record,
+    pub(crate) threshold: Option<Threshold>,
 }
 
 /// How a model came to be.
@@ -75,10 +85,26 @@ pub struct TokenLabel<'t> {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
-    /// The IOB2 label.
-    pub label: &'t str,
-    /// Its probability.
+    /// The IOB2 label; `B-unknown` or `I-unknown` if the word is unknown.
+    pub label: Cow<'t, str>,
+    /// The probability of the tagger's first choice.
     pub probability: f32,
+    /// How unsure the model is; `None` if it has no threshold.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt<'t>>,
+}
+
+/// How unsure a model is of a word, and what follows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Doubt<'t> {
+    /// The tagger's own label.
+    pub first_choice: &'t str,
+    /// How unsure it is; higher is less sure.
+    pub uncertainty: f32,
+    /// Whether that is over the threshold.
+    pub unknown: bool,
+    /// By what it was decided.
+    pub reason: Reason<'t>,
 }
 
 /// How text is cut into words.
@@ -107,6 +133,40 @@ impl Model {
         &self.record
     }
 
+    /// Above which uncertainty a word is unknown; `None` if nothing ever is.
+    pub fn threshold(&self) -> Option<&Threshold> {
+        self.threshold.as_ref()
+    }
+
+    /// The same model with another threshold.
+    pub fn with_threshold(self, threshold: Option<Threshold>) -> Self {
+        Model { threshold, ..self }
+    }
+
+    /// The bounds of its calibration.
+    pub fn calibration(&self) -> Calibration {
+        self.record.settings.calibrate.map(|settings| settings.bounds).unwrap_or_default()
+    }
+
+    /// What each label takes away from each other one (a row for each that loses), without what the ReLU cuts off;
+    /// empty if the model is not calibrated.
+    pub fn calibration_matrix(&self) -> Vec<Vec<f32>> {
+        let n_labels = self.network.shape().labels;
+        let Some(matrix) = self.network.calibration() else { return Vec::new() };
+        let values = self.parameters.values(matrix);
+        let taken = |from: usize, by: usize| values[by * n_labels + from].max(0.0);
+        (0..n_labels).map(|from| (0..n_labels).map(|by| taken(from, by)).collect()).collect()
+    }
+
+    fn prepared(&self, kernels: Kernels) -> Prepared {
+        self.network.prepare(kernels, &self.parameters, self.calibration(), PREPARED)
+    }
+
+    /// Words of a corpus, which are taken as they are.
+    fn word_ids<S: AsRef<str>>(&self, words: &[S]) -> Vec<u32> {
+        words.iter().map(|word| self.features.word(self.normalizer.vocabulary_form(word.as_ref()))).collect()
+    }
+
     /// A worker with the fastest kernels of this processor.
     pub fn worker(&self) -> Worker<'_> {
         self.worker_on(Kernels::best())
@@ -121,11 +181,15 @@ impl Model {
         Worker {
             model: self,
             kernels,
-            prepared: self.network.prepare(kernels, &self.parameters, PREPARED),
+            prepared: self.prepared(kernels),
             tokens: Tokens::default(),
             words: Vec::new(),
             workspace: Workspace::default(),
             logits: Logits::default(),
+            // A threshold of another kind of score was refused when the model was read.
+            score: self.threshold.as_ref().and_then(|threshold| threshold.score.parse().ok()),
+            uncertainty: Vec::new(),
+            row: Vec::new(),
         }
     }
 }
@@ -142,6 +206,9 @@ pub struct Worker<'m> {
     words: Vec<u32>,
     workspace: Workspace,
     logits: Logits,
+    score: Option<Score>,
+    uncertainty: Vec<f32>,
+    row: Vec<f64>,
 }
 
 impl<'m> Worker<'m> {
@@ -160,21 +227,56 @@ impl<'m> Worker<'m> {
         self.words.extend(self.tokens.iter().map(|token| form(token.word)));
         self.forward();
         self.logits.softmax(self.kernels);
-        let labels: Vec<(&str, f32)> = self.labels().collect();
-        let tokens = (self.tokens.iter().zip(&labels))
-            .map(|(token, &(label, probability))| TokenLabel {
+        let choices: Vec<(&str, f32)> = self.labels().collect();
+        let first: Vec<&str> = choices.iter().map(|&(label, _)| label).collect();
+        let labels = self.final_labels(&first);
+        // Where an `I-` had to become `B-`, the tagger's own label begins the same span.
+        let lasting = |(label, first)| if let Cow::Borrowed(label) = label { label } else { first };
+        let lasting: Vec<&str> = labels.iter().cloned().zip(first).map(lasting).collect();
+        let spans = assemble(text, &self.tokens, &lasting);
+        let tokens = (self.tokens.iter().zip(labels).zip(&choices).enumerate())
+            .map(|(token_idx, ((token, label), &(first_choice, probability)))| TokenLabel {
                 text: &text[token.start..token.end],
                 start: token.start,
                 end: token.end,
                 label,
                 probability,
+                doubt: self.doubt(token_idx, first_choice),
             })
             .collect();
-        let labels: Vec<&str> = labels.into_iter().map(|(label, _)| label).collect();
-        Annotation { text, intent: self.intent(), tokens, spans: assemble(text, &self.tokens, &labels) }
+        Annotation { text, intent: self.intent(), tokens, spans }
     }
 
-    /// Labels for words that are given as they are, and the likeliest intent (empty if there is none).
+    /// The first choices, with words over the threshold unknown.
+    fn final_labels(&self, first_choices: &[&'m str]) -> Vec<Cow<'m, str>> {
+        let Some(threshold) = &self.model.threshold else {
+            return first_choices.iter().map(|&label| Cow::Borrowed(label)).collect();
+        };
+        let unknown: Vec<bool> =
+            self.uncertainty.iter().map(|&u| threshold.is_unknown(f64::from(u))).collect();
+        mark(first_choices, &unknown)
+    }
+
+    /// What is thought of a word whose probabilities are in the place of its logits.
+    fn doubt(&self, token_idx: usize, first_choice: &'m str) -> Option<Doubt<'m>> {
+        let threshold = self.model.threshold.as_ref()?;
+        let names = &self.model.features.labels;
+        let row = self.logits.slots().nth(token_idx)?;
+        let runner_up = |(label, probability)| RunnerUp { label: names.name(label).into(), probability };
+        let uncertainty = self.uncertainty[token_idx];
+        Some(Doubt {
+            first_choice,
+            uncertainty,
+            unknown: threshold.is_unknown(f64::from(uncertainty)),
+            reason: Reason {
+                score: &threshold.score,
+                threshold: threshold.value,
+                runners_up: next_largest(row, RUNNERS_UP).into_iter().map(runner_up).collect(),
+            },
+        })
+    }
+
+    /// The tagger's own labels for words that are given as they are, and the likeliest intent (empty if there is none).
     pub fn tag<S: AsRef<str>>(&mut self, words: &[S]) -> (Vec<&'m str>, &'m str) {
         let model = self.model;
         self.words.clear();
@@ -189,11 +291,13 @@ impl<'m> Worker<'m> {
     fn forward(&mut self) {
         let network = &self.model.network;
         let n_labels = network.shape().labels;
+        self.uncertainty.clear();
         if self.words.is_empty() {
             self.logits.fill(n_labels, std::iter::empty::<&[f32]>(), &[]);
             return;
         }
-        for (piece_idx, words) in self.words.chunks(MAX_WORDS).enumerate() {
+        let words = std::mem::take(&mut self.words);
+        for (piece_idx, words) in words.chunks(MAX_WORDS).enumerate() {
             network.infer(self.kernels, &self.model.parameters, &self.prepared, words, &mut self.workspace);
             let slots = network.slot_logits(&self.workspace);
             if piece_idx == 0 {
@@ -201,6 +305,23 @@ impl<'m> Worker<'m> {
                 self.logits.fill(n_labels, slots, intents);
             } else {
                 self.logits.extend(slots);
+            }
+            self.assess();
+        }
+        self.words = words;
+    }
+
+    /// How unsure the model is of the words of the last pass.
+    fn assess(&mut self) {
+        let (network, kernels, w) = (&self.model.network, self.kernels, &mut self.workspace);
+        match self.score {
+            None => {}
+            Some(Score::Entropy) => {
+                self.uncertainty.extend_from_slice(network.entropies(kernels, &self.prepared, w));
+            }
+            Some(score) => {
+                let rows = network.concentrations(kernels, &self.prepared, w);
+                self.uncertainty.extend(rows.map(|row| score.of_with(row, &mut self.row) as f32));
             }
         }
     }

@@ -1,0 +1,490 @@
+//! The experiments of Shen, Chen and Jin (2020): every method of their tables on both of their models.
+//!
+//! Enters: a data set with a set of new concepts, and a seed. Leaves: for the plain and the calibrated model and each
+//! method the slot F1 on in-domain test after the threshold and the four scorings of new concepts
+//! ([`crate::metrics::new_concepts`]), and for each measure how well it tells words of new concepts from others.
+//! Thresholds come from the valid set alone.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::corpus::{Corpus, UNKNOWN, Utterance, tags};
+use crate::decision::{Judged, Threshold, mark};
+use crate::engine::{Assessed, Assessor, Measure, Model};
+use crate::metrics::calibration_error::{Bin, Reliability};
+use crate::metrics::detection::Ranking;
+use crate::metrics::new_concepts::{NewConceptScores, NewConcepts};
+use crate::metrics::risk_coverage::RiskCoverage;
+use crate::metrics::{Evaluation, Mode};
+use crate::train::{CalibrationSettings, Outcome, TrainSettings, fit};
+use crate::uncertainty::Score;
+use crate::{Error, Result};
+
+use super::Dataset;
+
+/// Which of the two models of the paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Trained with the second loss, its scores on calibrated concentrations.
+    Calibrated,
+    /// The tagger as it is.
+    Plain,
+}
+
+/// How the experiment is run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PaperSettings {
+    /// Settings of both trainings, but for the second loss.
+    pub train: TrainSettings,
+    /// The second loss of the calibrated model.
+    pub calibrate: CalibrationSettings,
+    /// Points of valid F1 that a threshold may cost.
+    pub budget: f64,
+    /// Whether to leave out what takes long: the perturbed passes and the comparisons of states.
+    pub quick: bool,
+}
+
+impl Default for PaperSettings {
+    fn default() -> Self {
+        PaperSettings {
+            train: TrainSettings::default(),
+            calibrate: CalibrationSettings::default(),
+            budget: crate::decision::BUDGET,
+            quick: false,
+        }
+    }
+}
+
+impl PaperSettings {
+    /// The measures that are taken.
+    pub fn measures(&self) -> Vec<Measure> {
+        let is_slow = |measure: &Measure| !matches!(measure, Measure::Logits(_));
+        Measure::all().filter(|measure| !self.quick || !is_slow(measure)).collect()
+    }
+
+    /// The settings of one training.
+    pub fn training(&self, kind: Kind, seed: u64) -> TrainSettings {
+        let calibrate = (kind == Kind::Calibrated).then_some(self.calibrate);
+        TrainSettings { calibrate, seed, ..self.train.clone() }
+    }
+}
+
+/// How words become unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Method {
+    /// Words over the threshold of this measure.
+    pub measure: Option<Measure>,
+    /// Words that are labelled `O` and never were in training.
+    pub oov: bool,
+}
+
+impl Method {
+    /// The rows of the paper's tables that need no syntax, from the top.
+    pub fn of_the_paper() -> [Method; 8] {
+        let (confidence, entropy) = (Measure::Logits(Score::Confidence), Measure::Logits(Score::Entropy));
+        [
+            Method { measure: Some(Measure::Dropout), oov: false },
+            Method { measure: Some(Measure::Noise), oov: false },
+            Method { measure: Some(Measure::Logits(Score::TopVariance)), oov: false },
+            Method { measure: None, oov: true },
+            Method { measure: Some(confidence), oov: false },
+            Method { measure: Some(confidence), oov: true },
+            Method { measure: Some(entropy), oov: false },
+            Method { measure: Some(entropy), oov: true },
+        ]
+    }
+
+    /// Ours: never saying unknown, and the other measures.
+    pub fn of_ours() -> impl Iterator<Item = Method> {
+        let paper = Method::of_the_paper();
+        let known = move |measure: &Measure| paper.iter().any(|method| method.measure == Some(*measure));
+        let measures = Measure::all().filter(move |measure| !known(measure));
+        std::iter::once(None).chain(measures.map(Some)).map(|measure| Method { measure, oov: false })
+    }
+
+    /// The name it has in results.
+    pub fn name(self) -> String {
+        match (self.measure, self.oov) {
+            (None, false) => "never".to_owned(),
+            (None, true) => "oov".to_owned(),
+            (Some(measure), false) => measure.name().to_owned(),
+            (Some(measure), true) => format!("{measure}+oov"),
+        }
+    }
+}
+
+/// Both models of a seed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SeedRun {
+    /// What all randomness came from.
+    pub seed: u64,
+    /// What each model gave.
+    pub models: Vec<ModelRun>,
+}
+
+/// One model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ModelRun {
+    /// Which.
+    pub kind: Kind,
+    /// The epoch that was the best on valid.
+    pub epoch: usize,
+    /// Slot F1 on valid, in percent, without a threshold.
+    pub valid_f1: f64,
+    /// Slot F1 on in-domain test, without a threshold.
+    pub test_f1: f64,
+    /// Intent accuracy on in-domain test.
+    pub intent_accuracy: Option<f64>,
+    /// Expected calibration error of the labels on in-domain test, from 0 to 1.
+    pub ece: f64,
+    /// Mean Brier score of the labels on in-domain test, from 0 to 2.
+    pub brier: f64,
+    /// What each method gave.
+    pub methods: Vec<MethodRun>,
+    /// How each measure ranks words.
+    pub measures: Vec<MeasureRun>,
+    /// What pictures are drawn from.
+    pub sample: Sample,
+}
+
+/// One method on one model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MethodRun {
+    /// Its name.
+    pub method: String,
+    /// The threshold, if it has one.
+    pub threshold: Option<f64>,
+    /// Slot F1 on in-domain test, in percent; unknown spans count as wrong.
+    pub test_f1: f64,
+    /// How new concepts were found.
+    pub new_concepts: NewConceptScores,
+}
+
+/// How a measure ranks the words of new concepts above those of in-domain test.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MeasureRun {
+    /// Its name.
+    pub measure: String,
+    /// Area under the ROC curve.
+    pub auroc: Option<f64>,
+    /// Area under the precision-recall curve.
+    pub aupr: Option<f64>,
+    /// The share of in-domain words above the score that 95 % of new concepts' words have.
+    pub fpr_at_95_recall: Option<f64>,
+    /// Area under the risk-coverage curve of the labels of the new-concept set, words of new concepts being wrong
+    /// unless they have their true label.
+    pub aurc: Option<f64>,
+}
+
+/// What pictures of a model are drawn from.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Sample {
+    /// For each measure: its name, scores of in-domain words, scores of words of new concepts.
+    pub scores: Vec<(String, Vec<f32>, Vec<f32>)>,
+    /// For each measure points of its curves: recall and precision, coverage and risk.
+    pub curves: Vec<Curves>,
+    /// How often labels of a probability are right, in-domain.
+    pub reliability: Vec<(f64, f64, usize, f64, f64)>,
+    /// The calibration matrix without what its ReLU cuts off, row by row; empty for the plain model.
+    pub matrix: Vec<Vec<f32>>,
+}
+
+/// Points of the curves of a measure.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Curves {
+    /// Its name.
+    pub measure: String,
+    /// Recall and precision.
+    pub precision_recall: Vec<(f64, f64)>,
+    /// Coverage and risk.
+    pub risk_coverage: Vec<(f64, f64)>,
+}
+
+/// At most this many scores and points are kept for pictures.
+const SAMPLE: usize = 1000;
+
+/// Trains and judges both models of a seed. `step` is told the share that is done and can stop it.
+pub fn run_seed(
+    dataset: &Dataset,
+    new_concepts: &Corpus,
+    settings: &PaperSettings,
+    seed: u64,
+    step: &mut (dyn FnMut(f64) -> bool + Send),
+) -> Result<Option<SeedRun>> {
+    demand_new_concepts(new_concepts)?;
+    let mut models = Vec::new();
+    for kind in [Kind::Calibrated, Kind::Plain] {
+        let before = models.len() as f64;
+        let mut watch = Share { step, before };
+        let training = settings.training(kind, seed);
+        let outcome = fit(&dataset.train, &dataset.valid, &training, 1, None, &mut watch)?;
+        let Outcome::Finished(model) = outcome else { return Ok(None) };
+        models.push(judge(&model, kind, dataset, new_concepts, settings, seed)?);
+    }
+    Ok(Some(SeedRun { seed, models }))
+}
+
+/// Half of what is to be done is one model; nine tenths of that its training.
+struct Share<'a> {
+    step: &'a mut (dyn FnMut(f64) -> bool + Send),
+    before: f64,
+}
+
+impl crate::train::Watch for Share<'_> {
+    fn step(&mut self, progress: &crate::train::Progress) -> std::ops::ControlFlow<()> {
+        let trained = (progress.epoch as f64 - 1.0 + progress.share) / progress.epochs as f64;
+        if (self.step)((self.before + 0.9 * trained) / 2.0) {
+            std::ops::ControlFlow::Continue(())
+        } else {
+            std::ops::ControlFlow::Break(())
+        }
+    }
+    fn epoch(&mut self, _: &crate::train::EpochReport) {}
+}
+
+fn demand_new_concepts(corpus: &Corpus) -> Result<()> {
+    let labels = corpus.utterances.iter().flat_map(|utterance| &utterance.labels);
+    if labels.into_iter().any(|label| tags::split(label).1 == UNKNOWN) {
+        return Ok(());
+    }
+    Err(Error::Corpus {
+        path: corpus.path.clone(),
+        line: 1,
+        problem: "no new concept in it: no word is labelled `B-unknown`".to_owned(),
+        hint: "`meno data new-concepts` makes such a set from a test set".to_owned(),
+    })
+}
+
+/// What a model gives.
+pub fn judge(
+    model: &Model,
+    kind: Kind,
+    dataset: &Dataset,
+    new_concepts: &Corpus,
+    settings: &PaperSettings,
+    seed: u64,
+) -> Result<ModelRun> {
+    let measures = settings.measures();
+    let assessor = Assessor::new(model, &measures, &dataset.train, seed)?;
+    let assess = |corpus| Assessment::new(model, &assessor, corpus);
+    let [valid, test, new] = [&dataset.valid, &dataset.test, new_concepts].map(assess);
+    let outside = words_outside_slots(&dataset.train, model);
+    let methods = Method::of_the_paper().into_iter().chain(Method::of_ours());
+    let methods = methods
+        .filter(|method| method.measure.is_none_or(|measure| measures.contains(&measure)))
+        .map(|method| {
+            let judged = |valid: &Assessment<'_>, i| valid.threshold(&measures, i, settings.budget);
+            let threshold = match method.measure {
+                Some(measure) => {
+                    let measure_idx = measures.iter().position(|&other| other == measure);
+                    let measure_idx = measure_idx.expect("filtered above");
+                    Some((measure_idx, judged(&valid, measure_idx)?))
+                }
+                None => None,
+            };
+            let rule = Rule { model, threshold, outside: method.oov.then_some(&outside) };
+            rule.judge(method, &test, &new)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let plain = test.evaluate(|_, _| false)?.report();
+    let reliability = test.reliability()?;
+    Ok(ModelRun {
+        kind,
+        epoch: model.record().epoch,
+        valid_f1: model.record().valid_slot_f1,
+        test_f1: plain.slot_f1,
+        intent_accuracy: model
+            .worker()
+            .evaluate(&dataset.test.utterances, Mode::Conlleval)?
+            .report()
+            .intent_accuracy,
+        ece: reliability.ece().unwrap_or(0.0),
+        brier: test.brier(),
+        methods,
+        measures: rank(&measures, &test, &new)?,
+        sample: sample(model, &measures, &test, &new, &reliability)?,
+    })
+}
+
+/// The words that occur outside slots in training, in the form of the vocabulary.
+fn words_outside_slots<'c>(train: &'c Corpus, model: &'c Model) -> HashSet<&'c str> {
+    let words = train.utterances.iter().flat_map(|utterance| utterance.words.iter().zip(&utterance.labels));
+    words
+        .filter(|(_, label)| *label == "O")
+        .map(|(word, _)| model.normalizer().vocabulary_form(word))
+        .collect()
+}
+
+/// A corpus and what a model thinks of its words.
+struct Assessment<'a> {
+    utterances: &'a [Utterance],
+    assessed: Vec<Assessed>,
+    first_choices: Vec<Vec<&'a str>>,
+}
+
+impl<'a> Assessment<'a> {
+    fn new(model: &'a Model, assessor: &Assessor<'a>, corpus: &'a Corpus) -> Self {
+        let assessed = assessor.assess(&corpus.utterances);
+        let name = |&label: &u32| model.features().labels.name(label);
+        let first_choices =
+            assessed.iter().map(|assessed| assessed.first_choices.iter().map(name).collect()).collect();
+        Assessment { utterances: &corpus.utterances, assessed, first_choices }
+    }
+
+    fn threshold(&self, measures: &[Measure], measure_idx: usize, budget: f64) -> Result<Threshold> {
+        let judged: Vec<_> = (self.utterances.iter().zip(&self.assessed).zip(&self.first_choices))
+            .map(|((utterance, assessed), first_choices)| Judged {
+                gold: &utterance.labels,
+                first_choices,
+                uncertainty: &assessed.uncertainty[measure_idx],
+            })
+            .collect();
+        Threshold::choose(measures[measure_idx].name(), budget, &judged)
+    }
+
+    /// The final labels of an utterance, with the words unknown that `is_unknown` says by their number.
+    fn labels(&self, i: usize, is_unknown: impl Fn(usize, usize) -> bool) -> Vec<std::borrow::Cow<'a, str>> {
+        let first = &self.first_choices[i];
+        let unknown: Vec<bool> = (0..first.len()).map(|word| is_unknown(i, word)).collect();
+        mark(first, &unknown)
+    }
+
+    fn evaluate(&self, is_unknown: impl Fn(usize, usize) -> bool) -> Result<Evaluation> {
+        let mut evaluation = Evaluation::new(Mode::Conlleval);
+        for (i, utterance) in self.utterances.iter().enumerate() {
+            evaluation.add(&utterance.labels, &self.labels(i, &is_unknown), "", "")?;
+        }
+        Ok(evaluation)
+    }
+
+    /// The words with whether the tagger's own label is right.
+    fn words(&self) -> impl Iterator<Item = (usize, usize, bool)> {
+        self.utterances.iter().enumerate().flat_map(move |(i, utterance)| {
+            let truth = utterance.truth.as_ref().unwrap_or(&utterance.labels);
+            truth.iter().enumerate().map(move |(word, label)| (i, word, self.first_choices[i][word] == label))
+        })
+    }
+
+    fn reliability(&self) -> Result<Reliability> {
+        Reliability::new(
+            self.words().map(|(i, word, right)| (f64::from(self.assessed[i].probabilities[word]), right)),
+        )
+    }
+
+    fn brier(&self) -> f64 {
+        let all = self.assessed.iter().flat_map(|assessed| &assessed.brier);
+        let n = all.clone().count();
+        if n == 0 { 0.0 } else { all.sum::<f64>() / n as f64 }
+    }
+
+    /// The scores of all words, or of those of new concepts.
+    fn scores(&self, measure_idx: usize, only_new: bool) -> impl Iterator<Item = f64> {
+        self.utterances.iter().zip(&self.assessed).flat_map(move |(utterance, assessed)| {
+            let words = assessed.uncertainty[measure_idx].iter().zip(&utterance.labels);
+            words
+                .filter(move |(_, label)| !only_new || tags::split(label).1 == UNKNOWN)
+                .map(|(&score, _)| score)
+        })
+    }
+}
+
+/// When a word is unknown.
+struct Rule<'a> {
+    model: &'a Model,
+    threshold: Option<(usize, Threshold)>,
+    outside: Option<&'a HashSet<&'a str>>,
+}
+
+impl Rule<'_> {
+    fn is_unknown(&self, assessment: &Assessment<'_>, i: usize, word: usize) -> bool {
+        let over = self.threshold.as_ref().is_some_and(|(measure_idx, threshold)| {
+            threshold.is_unknown(assessment.assessed[i].uncertainty[*measure_idx][word])
+        });
+        let never_outside = || {
+            self.outside.is_some_and(|outside| {
+                let form = self.model.normalizer().vocabulary_form(&assessment.utterances[i].words[word]);
+                assessment.first_choices[i][word] == "O" && !outside.contains(form)
+            })
+        };
+        over || never_outside()
+    }
+
+    fn judge(&self, method: Method, test: &Assessment<'_>, new: &Assessment<'_>) -> Result<MethodRun> {
+        let mut found = NewConcepts::default();
+        for (i, utterance) in new.utterances.iter().enumerate() {
+            found.add(utterance, &new.labels(i, |i, word| self.is_unknown(new, i, word)))?;
+        }
+        Ok(MethodRun {
+            method: method.name(),
+            threshold: self.threshold.as_ref().map(|(_, threshold)| threshold.value),
+            test_f1: test.evaluate(|i, word| self.is_unknown(test, i, word))?.report().slot_f1,
+            new_concepts: found.scores(),
+        })
+    }
+}
+
+fn rank(measures: &[Measure], test: &Assessment<'_>, new: &Assessment<'_>) -> Result<Vec<MeasureRun>> {
+    let run = |(measure_idx, measure): (usize, &Measure)| {
+        let detection = ranking(measure_idx, test, new)?.detection();
+        let risk = risk_coverage(measure_idx, new)?;
+        Ok(MeasureRun {
+            measure: measure.name().to_owned(),
+            auroc: detection.auroc,
+            aupr: detection.aupr,
+            fpr_at_95_recall: detection.fpr_at_95_recall,
+            aurc: risk.aurc(),
+        })
+    };
+    measures.iter().enumerate().map(run).collect()
+}
+
+fn ranking(measure_idx: usize, test: &Assessment<'_>, new: &Assessment<'_>) -> Result<Ranking> {
+    let known = test.scores(measure_idx, false).map(|score| (score, false));
+    Ranking::new(known.chain(new.scores(measure_idx, true).map(|score| (score, true))))
+}
+
+fn risk_coverage(measure_idx: usize, new: &Assessment<'_>) -> Result<RiskCoverage> {
+    let words = new.words();
+    RiskCoverage::new(words.map(|(i, word, right)| (new.assessed[i].uncertainty[measure_idx][word], !right)))
+}
+
+fn sample(
+    model: &Model,
+    measures: &[Measure],
+    test: &Assessment<'_>,
+    new: &Assessment<'_>,
+    reliability: &Reliability,
+) -> Result<Sample> {
+    let scores = |(measure_idx, measure): (usize, &Measure)| {
+        let of = |assessment: &Assessment<'_>, only_new| {
+            thinned(assessment.scores(measure_idx, only_new).map(|score| score as f32).collect())
+        };
+        (measure.name().to_owned(), of(test, false), of(new, true))
+    };
+    let curves = |(measure_idx, measure): (usize, &Measure)| {
+        let points = ranking(measure_idx, test, new)?.precision_recall();
+        let risks = risk_coverage(measure_idx, new)?.curve();
+        Ok(Curves {
+            measure: measure.name().to_owned(),
+            precision_recall: thinned(points.iter().map(|point| (point.recall, point.precision)).collect()),
+            risk_coverage: thinned(risks.iter().map(|point| (point.coverage, point.risk)).collect()),
+        })
+    };
+    let bin = |bin: &Bin| (bin.lower, bin.upper, bin.count, bin.confidence, bin.accuracy);
+    Ok(Sample {
+        scores: measures.iter().enumerate().map(scores).collect(),
+        curves: measures.iter().enumerate().map(curves).collect::<Result<_>>()?,
+        reliability: reliability.bins.iter().map(bin).collect(),
+        matrix: model.calibration_matrix(),
+    })
+}
+
+/// About [`SAMPLE`] of the values, evenly spread, with the first and the last.
+fn thinned<T: Copy>(values: Vec<T>) -> Vec<T> {
+    if values.len() <= SAMPLE {
+        return values;
+    }
+    (0..SAMPLE).map(|i| values[i * (values.len() - 1) / (SAMPLE - 1)]).collect()
+}
