@@ -1,5 +1,6 @@
 //! `meno demo`: the whole way in one command, on the corpus that ships with meno.
 
+use std::fmt::Display;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
@@ -15,7 +16,7 @@ use crate::concepts;
 use crate::output::{count, print, written};
 use crate::progress::Watcher;
 use crate::readable::{self, Palette};
-use crate::settings::threads;
+use crate::settings::{ThresholdArgs, threads};
 use crate::style::{self, Style, paint};
 use crate::train::scores;
 
@@ -27,6 +28,9 @@ const REQUESTS: [&str; 5] = [
     "Tell Maria I'm running late",
     "Add two pounds of ground beef to my shopping list",
 ];
+
+/// A request with a concept that the corpus does not have.
+const NEW_REQUEST: &str = "Add everything by Sam Porter to my burpees and regrets playlist";
 
 /// The corpus is small: an epoch has few steps, so more of them are taken than by default.
 const EPOCHS: usize = 50;
@@ -75,14 +79,18 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     for request in REQUESTS {
         print(format_args!("  {}", palette.show(&worker.annotate(request, Reading::Text))))?;
     }
+    print("\nSomething that it has never heard of, and what it thinks of each word:\n")?;
+    let annotation = worker.annotate(NEW_REQUEST, Reading::Text);
+    print(format_args!("  {}\n", palette.show(&annotation)))?;
+    print(format_args!("  {}", indented(palette.thoughts(&annotation))))?;
     if io::stdin().is_terminal() {
         converse(&model, &palette, style)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn train(args: &Args, dataset: &Dataset, style: Style) -> Result<Box<Model>> {
-    let settings = TrainSettings { seed: args.seed, epochs: args.epochs, ..TrainSettings::default() };
+fn train(args: &Args, dataset: &Dataset, style: Style) -> Result<Model> {
+    let settings = TrainSettings { seed: args.seed, epochs: args.epochs, ..TrainSettings::calibrated() };
     let threads = threads(args.threads);
     let mut watcher = Watcher::new(None, style.stderr);
     let outcome = fit(&dataset.train, &dataset.valid, &settings, threads, None, &mut watcher)?;
@@ -98,7 +106,7 @@ fn train(args: &Args, dataset: &Dataset, style: Style) -> Result<Box<Model>> {
     line("model", format!("{n_intents} intents; {} slots: {}", slots.len(), slots.join(", ")))?;
     let (threads, epoch) = (count(threads, "thread"), model.record().epoch);
     line("trained", format!("{seconds:.1} s on {threads}; epoch {epoch} of {} is the best", args.epochs))?;
-    Ok(model)
+    ThresholdArgs::default().apply(*model, &dataset.valid)
 }
 
 fn test(model: &Model, dataset: &Dataset) -> Result<()> {
@@ -114,6 +122,10 @@ fn test(model: &Model, dataset: &Dataset) -> Result<()> {
     let new = report(&new)?;
     let new_scores = scores((new.slot_f1, new.intent_accuracy), new.utterances);
     line("new", format!("{new_scores} with concepts it never saw"))
+}
+
+fn indented(lines: impl Display) -> String {
+    lines.to_string().replace('\n', "\n  ")
 }
 
 fn line(name: &str, text: String) -> Result<()> {
@@ -141,6 +153,7 @@ fn converse(model: &Model, palette: &Palette, style: Style) -> Result<()> {
         if text.is_empty() {
             return Ok(());
         }
-        print(format_args!("  {}", palette.show(&worker.annotate(text, Reading::Text))))?;
+        let annotation = worker.annotate(text, Reading::Text);
+        print(format_args!("  {}{}", palette.show(&annotation), indented(palette.heat(&annotation))))?;
     }
 }

@@ -202,7 +202,7 @@ impl Display for Line<'_> {
         let text = self.answer.text;
         let mut done = 0;
         for span in &self.answer.spans {
-            let code = if span.slot == UNKNOWN { style::SLOTS[5] } else { style::SLOTS[0] };
+            let code = if span.slot == UNKNOWN { style::UNKNOWN } else { style::SLOTS[0] };
             let name = format!("|{}]", span.slot);
             write!(f, "{}{}", &text[done..span.start], paint("[", style::DIM, self.color))?;
             write!(f, "{}{}", paint(span.text, code, self.color), paint(name, style::DIM, self.color))?;

@@ -1,8 +1,10 @@
-//! Annotations for people: `alarm  99%  wake me at [six|time]`.
+//! Annotations for people: `alarm  99%  wake me at [six|time]`, and how unsure the model is of each word.
 
 use std::fmt::{self, Display};
 
-use meno::corpus::tags;
+use meno::corpus::{UNKNOWN, tags};
+use meno::decision::{RunnerUp, Threshold};
+use meno::engine::{Doubt, TokenLabel};
 use meno::{Annotation, Model};
 
 use crate::style::{self, paint};
@@ -11,6 +13,7 @@ use crate::style::{self, paint};
 pub struct Palette {
     slots: Vec<String>,
     intent_width: usize,
+    threshold: Option<Threshold>,
     color: bool,
 }
 
@@ -21,6 +24,7 @@ impl Palette {
         Palette {
             slots: slots(model),
             intent_width: features.intents.names().iter().map(width).max().unwrap_or(0),
+            threshold: model.threshold().cloned(),
             color,
         }
     }
@@ -30,7 +34,25 @@ impl Palette {
         Line { palette: self, annotation }
     }
 
+    /// The text as a heat map of the uncertainty; nothing if the model does not say how unsure it is.
+    pub fn heat<'a>(&'a self, annotation: &'a Annotation<'a>) -> impl Display + use<'a> {
+        Heat { palette: self, annotation }
+    }
+
+    /// A line for each word: its label, what else it might be, how unsure the model is.
+    pub fn thoughts<'a>(&'a self, annotation: &'a Annotation<'a>) -> impl Display + use<'a> {
+        Thoughts { palette: self, annotation }
+    }
+
+    /// From 0, as sure as of most words, over 1, the threshold, to 2.
+    fn heat_of(&self, token: &TokenLabel<'_>) -> Option<f64> {
+        Some(self.threshold.as_ref()?.heat(f64::from(token.doubt.as_ref()?.uncertainty)))
+    }
+
     fn slot_color(&self, slot: &str) -> &'static str {
+        if slot == UNKNOWN {
+            return style::UNKNOWN;
+        }
         let slot_idx = self.slots.iter().position(|name| name == slot).unwrap_or(0);
         style::SLOTS[slot_idx % style::SLOTS.len()]
     }
@@ -69,5 +91,86 @@ impl Display for Line<'_> {
             done = span.end;
         }
         f.write_str(&text[done..])
+    }
+}
+
+/// With colour the words on a ground of their heat, without it bars under the words.
+struct Heat<'a> {
+    palette: &'a Palette,
+    annotation: &'a Annotation<'a>,
+}
+
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The index of a heat in `n` steps.
+fn step(heat: f64, n: usize) -> usize {
+    ((heat / 2.0 * n as f64) as usize).min(n - 1)
+}
+
+impl Display for Heat<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Annotation { text, intent, tokens, .. } = self.annotation;
+        let Palette { intent_width, color, .. } = *self.palette;
+        let indent = if intent.is_some() { intent_width + 8 } else { 0 };
+        let (mut words, mut bars) = (String::new(), String::new());
+        let mut done = 0;
+        for token in tokens {
+            let Some(heat) = self.palette.heat_of(token) else { return Ok(()) };
+            let gap = &text[done..token.start];
+            words.push_str(gap);
+            bars.extend(gap.chars().map(|_| ' '));
+            words += &paint(token.text, style::HEAT[step(heat, style::HEAT.len())], color).to_string();
+            bars.extend(token.text.chars().map(|_| BARS[step(heat, BARS.len())]));
+            done = token.end;
+        }
+        words.push_str(&text[done..]);
+        write!(f, "\n{:indent$}{words}", "")?;
+        if color { Ok(()) } else { write!(f, "\n{:indent$}{}", "", bars.trim_end()) }
+    }
+}
+
+struct Thoughts<'a> {
+    palette: &'a Palette,
+    annotation: &'a Annotation<'a>,
+}
+
+/// Cells of the bar of a word's heat; the threshold is in the middle.
+const CELLS: usize = 12;
+
+impl Display for Thoughts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let color = self.palette.color;
+        let tokens = &self.annotation.tokens;
+        let width = |text: &dyn Fn(&TokenLabel<'_>) -> usize| tokens.iter().map(text).max().unwrap_or(0);
+        let word_width = width(&|token| token.text.chars().count());
+        let label_width = width(&|token| token.label.chars().count());
+        for (token_idx, token) in tokens.iter().enumerate() {
+            let (Some(heat), Some(doubt)) = (self.palette.heat_of(token), &token.doubt) else {
+                return Ok(());
+            };
+            let Doubt { first_choice, reason, .. } = doubt;
+            let label = format!("{:label_width$}", token.label);
+            let label = paint(label, self.palette.slot_color(tags::split(&token.label).1), color);
+            let filled = ((heat / 2.0 * CELLS as f64).round() as usize).min(CELLS);
+            let bar: String = (0..CELLS)
+                .map(|cell| match (cell < filled, cell == CELLS / 2) {
+                    (true, _) => '█',
+                    (false, true) => '│',
+                    (false, false) => '·',
+                })
+                .collect();
+            let bar = paint(bar, style::HEAT_TEXT[step(heat, style::HEAT_TEXT.len())], color);
+            let line_end = if token_idx == 0 { "" } else { "\n" };
+            let percent = 100.0 * token.probability;
+            write!(f, "{line_end}{:word_width$}  {bar}  {label}  ", token.text)?;
+            let mut choices = format!("{first_choice} {percent:.0}%");
+            for RunnerUp { label, probability } in &reason.runners_up {
+                if *probability >= 0.005 {
+                    choices += &format!(", {label} {:.0}%", 100.0 * probability);
+                }
+            }
+            write!(f, "{}", paint(choices, style::DIM, color))?;
+        }
+        Ok(())
     }
 }

@@ -1,8 +1,15 @@
-//! The arguments that say how to train, and what they mean.
+//! The arguments that say how to train and what is unknown, and what they mean.
 
 use std::num::NonZeroUsize;
 
-use meno::train::TrainSettings;
+use meno::corpus::Corpus;
+use meno::decision::{BUDGET, Threshold};
+use meno::encoder::Calibration;
+use meno::train::{CalibrationSettings, TrainSettings};
+use meno::uncertainty::Score;
+use meno::{Error, Model, Result};
+
+use crate::output::note;
 
 /// What was typed; what was not keeps its default, or the value of the training that goes on.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -47,6 +54,132 @@ impl TrainArgs {
     }
 }
 
+/// What was typed about the second loss.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "How to learn what is unknown")]
+pub struct CalibrationArgs {
+    /// Train with the second loss, which makes the entropy large where it costs nothing; done unless --plain is given.
+    #[arg(long)]
+    calibrate: bool,
+    /// Train the tagger alone.
+    #[arg(long, conflicts_with_all = ["calibrate", "delta", "lambda", "scale", "unknown_words"])]
+    plain: bool,
+    /// How far the calibration may move concentrations, as a share of the largest (0.1).
+    #[arg(long, value_name = "X")]
+    delta: Option<f32>,
+    /// How much the entropy of a word counts beside its cross entropy (0.001).
+    #[arg(long, value_name = "X")]
+    lambda: Option<f32>,
+    /// What every concentration is multiplied by (1).
+    #[arg(long, value_name = "X")]
+    scale: Option<f32>,
+    /// Share of words read as never seen, their labels not told (0.02).
+    #[arg(long, value_name = "X")]
+    unknown_words: Option<f32>,
+}
+
+impl CalibrationArgs {
+    /// `base` with what was typed.
+    pub fn over(&self, base: TrainSettings) -> TrainSettings {
+        let typed = [self.delta, self.lambda, self.scale, self.unknown_words].iter().any(Option::is_some);
+        let calibrate = match base.calibrate {
+            _ if self.plain => None,
+            None if !self.calibrate && !typed => None,
+            base => Some(self.over_calibration(base.unwrap_or_default())),
+        };
+        TrainSettings { calibrate, ..base }
+    }
+
+    /// The same for the second loss alone.
+    pub fn over_calibration(&self, base: CalibrationSettings) -> CalibrationSettings {
+        CalibrationSettings {
+            lambda: self.lambda.unwrap_or(base.lambda),
+            unknown_words: self.unknown_words.unwrap_or(base.unknown_words),
+            bounds: Calibration {
+                delta: self.delta.unwrap_or(base.bounds.delta),
+                scale: self.scale.unwrap_or(base.bounds.scale),
+            },
+        }
+    }
+}
+
+/// What was typed about the threshold of a new model.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "How to learn what is unknown")]
+pub struct ThresholdArgs {
+    /// What measures the uncertainty of a word: entropy, confidence, entropy-plus-one, top-variance, softmax-entropy,
+    /// max-logit, energy or mutual-information; by default entropy, with --plain softmax-entropy.
+    #[arg(long, value_name = "NAME")]
+    score: Option<String>,
+    /// How many points of slot F1 saying `unknown` may cost on the valid split.
+    #[arg(long, value_name = "POINTS", default_value_t = BUDGET, allow_negative_numbers = true)]
+    budget: f64,
+}
+
+impl ThresholdArgs {
+    /// Refuses what cannot work, before anything long begins.
+    pub fn check(&self) -> Result<()> {
+        self.score.as_deref().map(str::parse::<Score>).transpose()?;
+        if self.budget >= 0.0 {
+            return Ok(());
+        }
+        let problem = format!("the budget is {}", self.budget);
+        Err(Error::Setting { problem, hint: "it is a number of points of F1, 0 or more".to_owned() })
+    }
+
+    /// The model with a threshold chosen on `valid`, if that has slots.
+    pub fn apply(&self, model: Model, valid: &Corpus) -> Result<Model> {
+        let mut labels = valid.utterances.iter().flat_map(|utterance| &utterance.labels);
+        if labels.all(|label| label == "O") {
+            note("note: no slot in the valid split, so no word will be called unknown");
+            return Ok(model);
+        }
+        let score = self.score.as_deref().map_or(Ok(model.default_score()), str::parse)?;
+        let threshold = model.choose_threshold(score, self.budget, &valid.utterances)?;
+        Ok(model.with_threshold(Some(threshold)))
+    }
+}
+
+impl Default for ThresholdArgs {
+    fn default() -> Self {
+        ThresholdArgs { score: None, budget: BUDGET }
+    }
+}
+
+/// What was typed to override the threshold of a model.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+#[command(next_help_heading = "What is unknown")]
+pub struct OverrideArgs {
+    /// Words of a higher uncertainty are unknown, whatever the model has as its threshold.
+    #[arg(long, value_name = "X", allow_negative_numbers = true, conflicts_with = "budget")]
+    threshold: Option<f64>,
+    /// How many points of slot F1 saying `unknown` may cost, as measured when the model was made.
+    #[arg(long, value_name = "POINTS", allow_negative_numbers = true)]
+    budget: Option<f64>,
+}
+
+impl OverrideArgs {
+    /// The model with what was typed.
+    pub fn apply(self, model: Model) -> Result<Model> {
+        let threshold = match (self.threshold, self.budget, model.threshold()) {
+            (None, None, _) => return Ok(model),
+            (Some(value), ..) if !value.is_finite() => {
+                let problem = format!("the threshold is {value}");
+                return Err(Error::Setting { problem, hint: "it must be a finite number".to_owned() });
+            }
+            (Some(value), _, Some(stored)) => Threshold { value, ..stored.clone() },
+            (None, Some(budget), Some(stored)) => stored.for_budget(budget)?,
+            (_, _, None) => {
+                return Err(Error::Setting {
+                    problem: "the model has no threshold to override".to_owned(),
+                    hint: "train it anew, with slots in the valid split".to_owned(),
+                });
+            }
+        };
+        Ok(model.with_threshold(Some(threshold)))
+    }
+}
+
 /// The number of threads that was typed, or one for each core.
 pub fn threads(typed: Option<NonZeroUsize>) -> usize {
     typed.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
@@ -57,24 +190,40 @@ mod tests {
     use super::*;
     use clap::{Args, Command};
 
+    fn check(command: Command, defaults: &[(&str, String)]) {
+        for (name, value) in defaults {
+            let arg = command.get_arguments().find(|arg| arg.get_id() == name).expect(name);
+            let help = arg.get_help().expect(name).to_string();
+            assert!(help.ends_with(&format!("({value})")), "{name}: {help}");
+        }
+    }
+
     /// The defaults stand in the help by hand, because what was not typed must be told from what was.
     #[test]
     fn help_tells_the_defaults() {
         let TrainSettings { epochs, batch, hidden, embedding, rate, slot_weight, dropout, .. } =
             TrainSettings::default();
-        let command = TrainArgs::augment_args(Command::new("train"));
-        for (name, value) in [
-            ("epochs", epochs.to_string()),
-            ("batch", batch.to_string()),
-            ("hidden", hidden.to_string()),
-            ("embedding", embedding.to_string()),
-            ("rate", rate.to_string()),
-            ("slot_weight", slot_weight.to_string()),
-            ("dropout", dropout.to_string()),
-        ] {
-            let arg = command.get_arguments().find(|arg| arg.get_id() == name).expect(name);
-            let help = arg.get_help().expect(name).to_string();
-            assert!(help.ends_with(&format!("({value})")), "{name}: {help}");
-        }
+        check(
+            TrainArgs::augment_args(Command::new("train")),
+            &[
+                ("epochs", epochs.to_string()),
+                ("batch", batch.to_string()),
+                ("hidden", hidden.to_string()),
+                ("embedding", embedding.to_string()),
+                ("rate", rate.to_string()),
+                ("slot_weight", slot_weight.to_string()),
+                ("dropout", dropout.to_string()),
+            ],
+        );
+        let CalibrationSettings { lambda, unknown_words, bounds } = CalibrationSettings::default();
+        check(
+            CalibrationArgs::augment_args(Command::new("train")),
+            &[
+                ("lambda", lambda.to_string()),
+                ("unknown_words", unknown_words.to_string()),
+                ("delta", bounds.delta.to_string()),
+                ("scale", bounds.scale.to_string()),
+            ],
+        );
     }
 }

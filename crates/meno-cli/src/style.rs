@@ -46,7 +46,17 @@ pub const DIM: &str = "2";
 pub const BAR: &str = "36";
 
 /// Colours that are told apart on dark and light grounds.
-pub const SLOTS: [&str; 6] = ["1;36", "1;35", "1;33", "1;32", "1;34", "1;31"];
+pub const SLOTS: [&str; 5] = ["1;36", "1;35", "1;33", "1;32", "1;34"];
+
+/// What is unknown, whatever the slots are.
+pub const UNKNOWN: &str = "1;31";
+
+/// Grounds from cool to hot; the upper half is over the threshold.
+pub const HEAT: [&str; 6] =
+    ["30;48;5;254", "30;48;5;230", "30;48;5;222", "30;48;5;215", "30;48;5;209", "97;48;5;160"];
+
+/// The same as colours of letters.
+pub const HEAT_TEXT: [&str; 4] = ["32", "33", "31", "1;31"];
 
 /// A value that is shown in a colour, or plainly.
 pub struct Paint<T> {

@@ -14,6 +14,7 @@ use meno::{Error, Model, Result, Worker};
 
 use crate::output::{note, written};
 use crate::readable::Palette;
+use crate::settings::OverrideArgs;
 use crate::style::Style;
 
 const EXAMPLES: &str = "\
@@ -26,7 +27,9 @@ Examples:
 Each line gives one JSON object:
   text     the line as it was
   intent   {\"name\", \"probability\"}, or null
-  tokens   [{\"text\", \"start\", \"end\", \"label\", \"probability\"}], offsets in bytes
+  tokens   [{\"text\", \"start\", \"end\", \"label\", \"probability\", \"first_choice\", \"uncertainty\", \"unknown\",
+           \"reason\"}], offsets in bytes; label is B-unknown or I-unknown where the uncertainty is above the threshold,
+           first_choice and its probability are the tagger's own; the reason has score, threshold and runners_up
   spans    [{\"slot\", \"text\", \"start\", \"end\"}]
 On a terminal, or with --color always, a readable form is shown instead, unless --json asks for JSON.";
 
@@ -49,11 +52,13 @@ pub struct Args {
     /// Threads to tag on; the order of the lines is kept.
     #[arg(long, value_name = "N", default_value = "1")]
     threads: NonZeroUsize,
+    #[command(flatten)]
+    threshold: OverrideArgs,
 }
 
 /// Runs the command.
 pub fn run(args: Args, style: Style) -> Result<ExitCode> {
-    let model = Model::load(&args.model)?;
+    let model = args.threshold.apply(Model::load(&args.model)?)?;
     let file = args.file.filter(|file| file.as_os_str() != "-");
     let path = file.as_deref().unwrap_or(Path::new("standard input"));
     let is_terminal = io::stdout().is_terminal();
@@ -177,7 +182,9 @@ impl<'a> Lane<'a> {
             })?;
             let annotation = self.worker.annotate(text, reading);
             match palette {
-                Some(palette) => write!(self.out, "{}", palette.show(&annotation)),
+                Some(palette) => {
+                    write!(self.out, "{}{}", palette.show(&annotation), palette.heat(&annotation))
+                }
                 None => serde_json::to_writer(&mut self.out, &annotation).map_err(io::Error::from),
             }
             .expect("memory takes any text");

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use meno::corpus::{self, Corpus};
+use meno::decision::Threshold;
 use meno::engine::Record;
 use meno::metrics::{Mode, Report};
 use meno::train::{Checkpoint, Outcome, TrainSettings, fit};
@@ -17,7 +18,7 @@ use serde::Serialize;
 use crate::interrupt::{self, Interrupt};
 use crate::output::{count, note, pretty, print};
 use crate::progress::{Time, Watcher};
-use crate::settings::{TrainArgs, threads};
+use crate::settings::{CalibrationArgs, ThresholdArgs, TrainArgs, threads};
 use crate::style::Style;
 
 const EXAMPLES: &str = "\
@@ -29,6 +30,10 @@ Examples:
 DIR has train, valid and perhaps test: folders with seq.in, seq.out and label, or files such as train.conll.
 The model is that of the epoch with the best slot F1 and intent accuracy on valid; if there is a test split, the
 model is measured on it at the end. The same data, settings and seed give the same bytes, whatever the threads.
+
+The model learns at the same time to be unsure of what it has never seen (--plain leaves that out), and words that it is
+less sure of than a threshold are called unknown. The threshold is the lowest that costs at most --budget points of slot
+F1 on valid.
 
 Ctrl-C stops after the step under way and keeps the best model so far, and beside it, in MODEL.checkpoint, what
 --resume needs to go on as if nothing had happened. A second Ctrl-C ends at once and writes nothing.";
@@ -57,6 +62,10 @@ pub struct Args {
     seed: Option<u64>,
     #[command(flatten)]
     train: TrainArgs,
+    #[command(flatten)]
+    calibration: CalibrationArgs,
+    #[command(flatten)]
+    threshold: ThresholdArgs,
 }
 
 /// Runs the command.
@@ -72,12 +81,16 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let saving = interrupt.saving();
     match outcome {
         Outcome::Finished(model) => {
+            let model = job.threshold.apply(*model, &job.valid)?;
             model.save(&job.output)?;
             remove(&job.checkpoint);
             drop(saving);
             job.print(&model, duration)
         }
-        Outcome::Stopped { best, checkpoint } => job.stop(epoch, best.as_deref(), &checkpoint),
+        Outcome::Stopped { best, checkpoint } => {
+            let best = best.map(|model| job.threshold.apply(*model, &job.valid)).transpose();
+            job.stop(epoch, best, &checkpoint)
+        }
     }
 }
 
@@ -87,6 +100,7 @@ struct Job {
     output: PathBuf,
     checkpoint: PathBuf,
     settings: TrainSettings,
+    threshold: ThresholdArgs,
     threads: usize,
     json: bool,
     resume: Option<Checkpoint>,
@@ -107,9 +121,11 @@ impl Job {
                 checkpoint.display()
             ));
         }
-        let base = resume.as_ref().map_or_else(TrainSettings::default, |resume| resume.settings().clone());
-        let settings = args.train.over(TrainSettings { seed: args.seed.unwrap_or(base.seed), ..base });
+        let base = resume.as_ref().map_or_else(TrainSettings::calibrated, |resume| resume.settings().clone());
+        let base = args.calibration.over(TrainSettings { seed: args.seed.unwrap_or(base.seed), ..base });
+        let settings = args.train.over(base);
         settings.check()?;
+        args.threshold.check()?;
         atomic::demand_writable(&args.output)?;
         let test = corpus::splits(&args.dir)?.into_iter().find(|split| split.name == "test");
         Ok(Job {
@@ -120,6 +136,7 @@ impl Job {
             output: args.output,
             checkpoint,
             settings,
+            threshold: args.threshold,
             threads: threads(args.threads),
             json: args.json,
             resume,
@@ -136,6 +153,7 @@ impl Job {
             seconds: duration.as_secs_f64(),
             threads: self.threads,
             record: model.record(),
+            unknown: model.threshold().map(Unknown::new),
             test,
         };
         if self.json {
@@ -158,16 +176,22 @@ impl Job {
                 format!("test   {}", scores((test.slot_f1, test.intent_accuracy), test.utterances))
             }),
         );
+        lines.extend(summary.unknown.as_ref().map(|Unknown { score, threshold, valid_slot_f1, .. }| {
+            format!(
+                "unknown  words with {score} above {threshold:.4}; valid slot F1 is {valid_slot_f1:.2} then"
+            )
+        }));
         lines.push(format!("time   {} on {}", Time(duration), count(self.threads, "thread")));
         lines.join("\n")
     }
 
-    fn stop(&self, epoch: usize, best: Option<&Model>, checkpoint: &Checkpoint) -> Result<ExitCode> {
+    fn stop(&self, epoch: usize, best: Result<Option<Model>>, checkpoint: &Checkpoint) -> Result<ExitCode> {
         // Each is tried, whatever comes of the other.
         let kept = checkpoint.save(&self.checkpoint);
-        let saved = best.map(|model| model.save(&self.output)).transpose();
+        let best = best?;
+        let saved = best.as_ref().map(|model| model.save(&self.output)).transpose();
         note(format_args!("stopped in epoch {epoch} of {}", self.settings.epochs));
-        if let (Ok(_), Some(model)) = (&saved, best) {
+        if let (Ok(_), Some(model)) = (&saved, &best) {
             let Record { epoch, valid_slot_f1, .. } = model.record();
             let path = self.output.display();
             note(format_args!(
@@ -194,7 +218,24 @@ struct Summary<'a> {
     threads: usize,
     #[serde(flatten)]
     record: &'a Record,
+    unknown: Option<Unknown<'a>>,
     test: Option<Report>,
+}
+
+/// When a word is unknown, and what saying so costs on the valid split.
+#[derive(Serialize)]
+struct Unknown<'a> {
+    score: &'a str,
+    threshold: f64,
+    budget: f64,
+    valid_slot_f1: f64,
+}
+
+impl<'a> Unknown<'a> {
+    fn new(threshold: &'a Threshold) -> Self {
+        let Threshold { score, value, budget, f1_after, .. } = threshold;
+        Unknown { score, threshold: *value, budget: *budget, valid_slot_f1: *f1_after }
+    }
 }
 
 /// Slot F1 and intent accuracy on one line.

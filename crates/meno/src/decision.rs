@@ -40,7 +40,25 @@ pub struct Threshold {
     pub f1_before: f64,
     /// Slot F1 on the valid set with it, unknown spans counted as wrong.
     pub f1_after: f64,
+    /// The median uncertainty of the words of the valid set: that of a word without any doubt.
+    #[serde(default)]
+    pub median: f64,
+    /// What budgets up to [`MAX_BUDGET`] give on the valid set, from the smallest on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offers: Vec<Offer>,
 }
+
+/// A threshold that no lower one undercuts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Offer {
+    /// The threshold.
+    pub value: f64,
+    /// Slot F1 on the valid set with it, in percent.
+    pub f1: f64,
+}
+
+/// Larger budgets than this are not offered once a threshold is chosen.
+pub const MAX_BUDGET: f64 = 10.0;
 
 /// A valid utterance: what is right, what the tagger says and how unsure it is, for each word.
 #[derive(Debug)]
@@ -73,19 +91,53 @@ impl Threshold {
         let mut sweep = Sweep::new(utterances);
         demand_slots(&sweep)?;
         let f1_before = sweep.f1();
-        // Percentages are quotients; what is equal on paper may differ in the last place.
-        let meets = |f1: f64| f1_before - f1 <= budget + 1e-9;
         let first = words.first().map_or(f64::MIN, |word| word.uncertainty);
-        let mut best = meets(f1_before).then_some((first, f1_before));
+        let mut offers = vec![Offer { value: first, f1: f1_before }];
         for (end, value) in steps(&words) {
             sweep.extend_to(&words[..end]);
             let f1 = sweep.f1();
-            if meets(f1) {
-                best = Some((value, f1));
+            while offers.last().is_some_and(|dearer| dearer.f1 <= f1) {
+                offers.pop();
             }
+            offers.push(Offer { value, f1 });
         }
-        let Some((value, f1_after)) = best else { return Err(no_threshold(budget, f1_before)) };
-        Ok(Threshold { score: score.to_owned(), value, budget, f1_before, f1_after })
+        let median = words.get(words.len() / 2).map_or(0.0, |word| word.uncertainty);
+        let whole = Threshold {
+            score: score.to_owned(),
+            value: first,
+            budget,
+            f1_before,
+            f1_after: f1_before,
+            median,
+            offers,
+        };
+        let mut threshold = whole.for_budget(budget)?;
+        threshold.offers.retain(|offer| f1_before - offer.f1 <= MAX_BUDGET);
+        Ok(threshold)
+    }
+
+    /// The threshold that another budget gives on the same valid set; that of [`MAX_BUDGET`] for larger ones.
+    pub fn for_budget(&self, budget: f64) -> Result<Threshold> {
+        if self.offers.is_empty() {
+            let problem = "nothing is known of other budgets".to_owned();
+            return Err(Error::Setting { problem, hint: "state a threshold instead".to_owned() });
+        }
+        // Percentages are quotients; what is equal on paper may differ in the last place.
+        let within = |offer: &&Offer| self.f1_before - offer.f1 <= budget + 1e-9;
+        let offer = self.offers.iter().rfind(within).ok_or_else(|| no_threshold(budget, self.f1_before))?;
+        Ok(Threshold { value: offer.value, budget, f1_after: offer.f1, ..self.clone() })
+    }
+
+    /// How far the uncertainty is on its way from the median of known words, 0, to the threshold, 1; at most 2.
+    pub fn heat(&self, uncertainty: f64) -> f64 {
+        let heat = (uncertainty - self.median) / (self.value - self.median);
+        match self.is_unknown(uncertainty) {
+            // A threshold below the median leaves no scale.
+            true if heat.is_finite() => heat.clamp(1.0, 2.0),
+            true => 2.0,
+            false if heat.is_finite() => heat.clamp(0.0, 1.0),
+            false => 0.0,
+        }
     }
 
     /// Whether a word of this uncertainty is unknown.
@@ -416,6 +468,31 @@ mod tests {
     }
 
     #[test]
+    fn other_budgets_give_what_they_would_have_given() {
+        let utterances = ["B-x O O O B-y | B-x:0 B-z:3 O:4 B-z:2 B-y:0", "B-x O B-y | B-x:5 O:1 B-y:2.5"];
+        let chosen = choose(1.0, &utterances).unwrap();
+        for budget in [-2.0, 0.0, 0.5, 5.0, 9.9] {
+            let (other, anew) = (chosen.for_budget(budget), choose(budget, &utterances));
+            assert_eq!(other.ok(), anew.ok(), "a budget of {budget}");
+        }
+        let problem = chosen.for_budget(-50.0).unwrap_err().to_string();
+        assert_eq!(problem, choose(-50.0, &utterances).unwrap_err().to_string());
+        assert!(chosen.for_budget(f64::NAN).is_err());
+    }
+
+    #[test]
+    fn heat_goes_from_the_median_to_the_threshold_and_on() {
+        let threshold = Threshold { median: -10.0, value: -6.0, ..choose(0.0, &["B-x | B-x:1"]).unwrap() };
+        let heat = |uncertainty| threshold.heat(uncertainty);
+        assert_eq!([-20.0, -10.0, -8.0, -6.0, -4.0, 50.0].map(heat), [0.0, 0.0, 0.5, 1.0, 1.5, 2.0]);
+        for value in [-10.0, -12.0, f64::MIN] {
+            let odd = Threshold { value, ..threshold.clone() };
+            assert!((1.0..=2.0).contains(&odd.heat(-5.0)), "{value}");
+            assert!((0.0..=1.0).contains(&odd.heat(-12.0)), "{value}");
+        }
+    }
+
+    #[test]
     fn what_no_threshold_can_do_is_an_error() {
         let check = |budget, utterances: &[&str], problem: &str| {
             assert_eq!(choose(budget, utterances).unwrap_err().to_string(), problem);
@@ -447,6 +524,8 @@ mod tests {
             budget: 1.0,
             f1_before: 0.0,
             f1_after: 0.0,
+            median: 0.0,
+            offers: Vec::new(),
         };
         let decisions = threshold.decide(&assessment, rows, &names);
         let labels: Vec<&str> = decisions.iter().map(|decision| &*decision.label).collect();

@@ -19,4 +19,6 @@ pub use kernel::{Instructions, Kernels};
 pub(crate) use linear::Product;
 pub(crate) use parameters::transpose;
 pub use parameters::{Layout, Parameters, Tensor};
-pub use slot_gated::{Calibration, EntropyLoss, LossWeights, Prepared, SlotGated, SlotGatedShape, Workspace};
+pub use slot_gated::{
+    Calibration, EntropyLoss, LossWeights, Prepared, SlotGated, SlotGatedShape, UNTOLD, Workspace,
+};

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::corpus::Utterance;
-use crate::decision::{RUNNERS_UP, Reason, RunnerUp, Threshold, mark};
+use crate::decision::{Judged, RUNNERS_UP, Reason, RunnerUp, Threshold, mark};
 use crate::encoder::{Calibration, Instructions, Kernels, Parameters, Prepared, SlotGated, Workspace};
 use crate::features::Features;
 use crate::logits::{Logits, largest, next_largest};
@@ -141,6 +141,32 @@ impl Model {
     /// The same model with another threshold.
     pub fn with_threshold(self, threshold: Option<Threshold>) -> Self {
         Model { threshold, ..self }
+    }
+
+    /// The score that finds most new concepts without syntax: the entropy if the model was trained to make it large
+    /// (`docs/reproduction.md`).
+    pub fn default_score(&self) -> Score {
+        if self.network.calibration().is_some() { Score::Entropy } else { Score::SoftmaxEntropy }
+    }
+
+    /// The lowest threshold that costs at most `budget` points of slot F1 on in-domain utterances, which should not be
+    /// those of the training ([`Threshold::choose`]).
+    pub fn choose_threshold(&self, score: Score, budget: f64, valid: &[Utterance]) -> Result<Threshold> {
+        let mut worker = self.worker();
+        worker.score = Some(score);
+        let assess = |utterance: &Utterance| {
+            let (labels, _) = worker.tag(&utterance.words);
+            (labels, worker.uncertainty.iter().map(|&u| f64::from(u)).collect::<Vec<_>>())
+        };
+        let assessed: Vec<_> = valid.iter().map(assess).collect();
+        let judged: Vec<_> = (valid.iter().zip(&assessed))
+            .map(|(utterance, (first_choices, uncertainty))| Judged {
+                gold: &utterance.labels,
+                first_choices,
+                uncertainty,
+            })
+            .collect();
+        Threshold::choose(score.name(), budget, &judged)
     }
 
     /// The bounds of its calibration.

@@ -45,8 +45,6 @@ pub struct TrainSettings {
     pub embedding: usize,
     /// Width of the hidden state of one direction; a multiple of 16.
     pub hidden: usize,
-    /// Share of words that are read as unknown ones, so that the vector of unknown words is trained.
-    pub unknown_words: f32,
     /// The second loss, if there is to be one.
     pub calibrate: Option<CalibrationSettings>,
     /// What all randomness comes from.
@@ -59,6 +57,9 @@ pub struct TrainSettings {
 pub struct CalibrationSettings {
     /// How much the entropy of a word counts beside its cross entropy.
     pub lambda: f32,
+    /// Share of words that are read as words outside the vocabulary and whose labels are not told: the entropy alone
+    /// counts for them, so that nothing is known of a word that was never seen but its context still is.
+    pub unknown_words: f32,
     /// The bounds of the calibration.
     #[serde(flatten)]
     pub bounds: Calibration,
@@ -66,7 +67,7 @@ pub struct CalibrationSettings {
 
 impl Default for CalibrationSettings {
     fn default() -> Self {
-        CalibrationSettings { lambda: 1e-3, bounds: Calibration::default() }
+        CalibrationSettings { lambda: 1e-3, unknown_words: 0.02, bounds: Calibration::default() }
     }
 }
 
@@ -81,7 +82,6 @@ impl Default for TrainSettings {
             clip: 5.0,
             embedding: 64,
             hidden: 64,
-            unknown_words: 0.0,
             calibrate: None,
             seed: 1,
         }
@@ -89,6 +89,15 @@ impl Default for TrainSettings {
 }
 
 impl TrainSettings {
+    /// The defaults with the second loss.
+    pub fn calibrated() -> Self {
+        TrainSettings { calibrate: Some(CalibrationSettings::default()), ..TrainSettings::default() }
+    }
+
+    fn unknown_words(&self) -> f32 {
+        self.calibrate.map_or(0.0, |settings| settings.unknown_words)
+    }
+
     /// Refuses what cannot work, naming the value.
     pub fn check(&self) -> Result<()> {
         let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
@@ -111,9 +120,6 @@ impl TrainSettings {
                 return refuse(format!("{name} is {value}"), "it must be a positive number");
             }
         }
-        if !(0.0..=0.9).contains(&self.unknown_words) {
-            return refuse(format!("unknown_words is {}", self.unknown_words), "it is a share from 0 to 0.9");
-        }
         self.calibrate.as_ref().map_or(Ok(()), CalibrationSettings::check)
     }
 }
@@ -124,6 +130,9 @@ impl CalibrationSettings {
         let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
         if !(0.0..=1.0).contains(&self.lambda) {
             return refuse(format!("lambda is {}", self.lambda), "it is a weight from 0 to 1");
+        }
+        if !(0.0..=0.9).contains(&self.unknown_words) {
+            return refuse(format!("unknown_words is {}", self.unknown_words), "it is a share from 0 to 0.9");
         }
         if !(0.0..=0.9).contains(&delta) {
             return refuse(format!("delta is {delta}"), "it is a share from 0 to 0.9");

@@ -155,8 +155,11 @@ const SETTINGS: TrainSettings = TrainSettings {
     clip: 5.0,
     embedding: 16,
     hidden: 16,
-    unknown_words: 0.1,
-    calibrate: Some(CalibrationSettings { lambda: 1e-3, bounds: Calibration { delta: 0.1, scale: 1.0 } }),
+    calibrate: Some(CalibrationSettings {
+        lambda: 1e-3,
+        unknown_words: 0.1,
+        bounds: Calibration { delta: 0.1, scale: 1.0 },
+    }),
     seed: 7,
 };
 

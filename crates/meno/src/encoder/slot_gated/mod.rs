@@ -85,6 +85,9 @@ pub struct EntropyLoss<'a> {
     pub calibration: Calibration,
 }
 
+/// In the place of the label of a word that is only to be read.
+pub const UNTOLD: u32 = u32::MAX;
+
 /// Work done once for a network whose parameters do not change any more.
 #[derive(Clone, Default)]
 pub struct Prepared {
@@ -279,7 +282,7 @@ impl SlotGated {
     /// The loss of the last forward pass, and in place of the logits its gradient.
     ///
     /// The cross entropy of the slots, and with the second loss minus their entropy, is averaged over the words of an
-    /// utterance.
+    /// utterance; a word whose label is [`UNTOLD`] has no cross entropy.
     pub fn loss<'a>(
         &self,
         kernels: Kernels,
@@ -302,8 +305,11 @@ impl SlotGated {
             assert_eq!(gold_labels.len(), rows.len(), "one label for each word");
             let each = weights.slots / rows.len() as f32;
             for (i, &label) in rows.zip(gold_labels) {
-                loss +=
-                    f64::from(each) * cross_entropy(&mut slot_logits[i * labels..][..labels], label, each);
+                let row = &mut slot_logits[i * labels..][..labels];
+                match label {
+                    UNTOLD => row.fill(0.0),
+                    label => loss += f64::from(each) * cross_entropy(row, label, each),
+                }
             }
             let row = &mut intent_logits[utterance * intents..][..intents];
             loss += f64::from(weights.intent) * cross_entropy(row, gold_intent, weights.intent);
