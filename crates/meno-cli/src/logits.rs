@@ -102,7 +102,7 @@ impl FromStr for TemperatureArg {
             "fit" => Ok(TemperatureArg(Temperature::Likeliest)),
             text => match text.parse() {
                 Ok(temperature) => Ok(TemperatureArg(Temperature::Stated(temperature))),
-                Err(_) => Err("a temperature is `fit` or a number above 0".to_owned()),
+                Err(_) => Err("a temperature is `fit` or a number from 0.01 to 100".to_owned()),
             },
         }
     }
@@ -134,16 +134,16 @@ fn fit(args: FitArgs) -> Result<()> {
     calibration.save(&args.output)?;
     let threshold = &calibration.threshold;
     note(format_args!(
-        "temperature {:.4}; unknown is what has a {} above {:.6}",
+        "temperature {:.4}; a word is unknown if its uncertainty ({}) is over {:.6}",
         calibration.temperature, threshold.score, threshold.value
     ));
     note(format_args!(
-        "slot F1 on {}: {:.2} before, {:.2} after, {} within a budget of {}",
+        "slot F1 on {}: {:.2} before, {:.2} after, within a budget of {}; written to {}",
         count(table.utterances.len(), "utterance"),
         threshold.f1_before,
         threshold.f1_after,
-        args.output.display(),
-        threshold.budget
+        threshold.budget,
+        args.output.display()
     ));
     Ok(())
 }

@@ -148,7 +148,8 @@ impl<'a> Header<'a> {
 impl Values {
     /// The rows of a matrix that was stored column after column; other shapes stay as they are.
     fn transposed(self, shape: &[usize]) -> Self {
-        let &[n_rows, n_columns] = shape else { return self };
+        // Without columns there may be any number of rows.
+        let &[n_rows, n_columns @ (1..)] = shape else { return self };
         fn turn<T: Clone>(values: &[T], n_rows: usize, n_columns: usize) -> Vec<T> {
             let row = |row_idx| (0..n_columns).map(move |column_idx| column_idx * n_rows + row_idx);
             (0..n_rows).flat_map(row).map(|idx| values[idx].clone()).collect()
