@@ -133,10 +133,13 @@ fn fit(args: FitArgs) -> Result<()> {
     let calibration = Calibration::fit(&table, input, &settings)?;
     calibration.save(&args.output)?;
     let threshold = &calibration.threshold;
-    note(format_args!(
-        "temperature {:.4}; a word is unknown if its uncertainty ({}) is over {:.6}",
-        calibration.temperature, threshold.score, threshold.value
-    ));
+    let unknown = match threshold.value {
+        f64::MIN => "every word is unknown, since the budget is not below the F1".to_owned(),
+        value => {
+            format!("a word is unknown if its uncertainty ({}) is over {}", threshold.score, short(value))
+        }
+    };
+    note(format_args!("temperature {:.4}; {unknown}", calibration.temperature));
     note(format_args!(
         "slot F1 on {}: {:.2} before, {:.2} after, within a budget of {}; written to {}",
         count(table.utterances.len(), "utterance"),
@@ -146,6 +149,11 @@ fn fit(args: FitArgs) -> Result<()> {
         args.output.display()
     ));
     Ok(())
+}
+
+/// Six decimals, or six digits and a power of ten: the entropy of a Dirichlet can have three hundred before the point.
+fn short(value: f64) -> String {
+    if value.abs() < 1e9 { format!("{value:.6}") } else { format!("{value:.6e}") }
 }
 
 fn tag(args: &TagArgs, style: Style) -> Result<()> {

@@ -175,7 +175,7 @@ fn demand_temperature(temperature: f64) -> Result<f64> {
         return Ok(temperature);
     }
     let hint = format!("a temperature is a number from {lowest} to {highest}; 1 changes nothing");
-    Err(Error::Setting { problem: format!("a temperature of {temperature}"), hint })
+    Err(Error::Setting { problem: format!("a temperature of {temperature:?}"), hint })
 }
 
 fn demand_scale(scale: f64) -> Result<f64> {
@@ -183,7 +183,7 @@ fn demand_scale(scale: f64) -> Result<f64> {
         return Ok(scale);
     }
     let hint = "a scale is a number above 0; 1 changes nothing".to_owned();
-    Err(Error::Setting { problem: format!("a scale of {scale}"), hint })
+    Err(Error::Setting { problem: format!("a scale of {scale:?}"), hint })
 }
 
 fn demand_gold(table: &Table) -> Result<()> {
