@@ -4,6 +4,7 @@
 #   examples/crfsuite/run.sh [OUT]
 #
 # OUT      where marginals and answers are left    (default: a temporary folder, removed at the end)
+# BUDGET   the points of F1 that may be lost       (default 1)
 # MENO     the meno to be run                      (default: built from this repository)
 # PYTHON   the Python that makes the environment   (default python3)
 set -euo pipefail
@@ -34,7 +35,7 @@ if [ -z "$meno" ]; then
 fi
 
 "$temporary/venv/bin/python" "$example/marginals.py" "$root/data/concepts" "$out"
-"$meno" logits fit "$out/valid.jsonl" --probabilities --score confidence -o "$out/calibration.json"
+"$meno" logits fit "$out/valid.jsonl" --probabilities --score confidence --budget "${BUDGET:-1}" -o "$out/calibration.json"
 for set in valid test new; do
   "$meno" logits tag "$out/calibration.json" "$out/$set.jsonl" >"$out/$set.tagged.jsonl"
 done
