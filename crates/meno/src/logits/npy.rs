@@ -190,6 +190,7 @@ mod tests {
         check("<U3", "False", "(1,)", &text, Ok(Values::Texts(vec!["O\u{e9}".to_owned()])));
         check("|i1", "True", "(2, 3)", &[1, 4, 2, 5, 3, 6], Ok(Values::Integers(vec![1, 2, 3, 4, 5, 6])));
         check("<f4", "False", "(0, 3)", &[], Ok(Values::Floats(vec![])));
+        check("<f4", "True", "(18446744073709551615, 0)", &[], Ok(Values::Floats(vec![])));
     }
 
     #[test]
