@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Everything that must hold: formatting, lints, tests, doc tests. Needs a Rust toolchain; installs the rest.
+# Everything that must hold: formatting, lints, tests, doc tests, the examples. Needs a Rust toolchain and Python; installs
+# the rest.
 #
 # The data of the experiments is looked for in $MENO_DATA, else in ../shared/data. Tests that need it say so and are
 # left out where it is not there.
@@ -32,5 +33,8 @@ cargo test --workspace --locked
 
 step "demo"
 cargo run --release --locked --quiet -- demo </dev/null
+
+step "a tagger made elsewhere"
+examples/crfsuite/run.sh
 
 printf '\nall checks passed\n'

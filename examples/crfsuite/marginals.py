@@ -2,8 +2,8 @@
 
     python examples/crfsuite/marginals.py data/concepts OUT
 
-OUT/valid.jsonl gets the marginals of the valid set, OUT/new.jsonl those of utterances with new concepts. Of the gold
-labels only those of the valid set are written: they are what the threshold is chosen on.
+OUT/valid.jsonl, OUT/test.jsonl and OUT/new.jsonl get the marginals. Of the gold labels only those of the valid set are
+written: they are what the threshold is chosen on.
 """
 
 import json
@@ -11,8 +11,6 @@ import sys
 from pathlib import Path
 
 import pycrfsuite
-
-N_NEW = 100
 
 
 def read(folder):
@@ -35,21 +33,26 @@ def train(utterances, path):
     trainer.train(str(path))
 
 
-def write(tagger, utterances, path, with_gold):
+def write(tagger, utterances, path, with_gold=False):
     names = tagger.labels()
     with open(path, "w") as file:
         print(json.dumps({"label_names": names}), file=file)
         for words, labels in utterances:
             tagger.set(list(features(words)))
-            rows = [[round(tagger.marginal(name, i), 7) for name in names] for i in range(len(words))]
+            rows = [[tagger.marginal(name, i) for name in names] for i in range(len(words))]
             line = {"tokens": words, "logits": rows} | ({"labels": labels} if with_gold else {})
             print(json.dumps(line), file=file)
 
 
-data, out = map(Path, sys.argv[1:])
-out.mkdir(parents=True, exist_ok=True)
-train(read(data / "train"), out / "crf.model")
-tagger = pycrfsuite.Tagger()
-tagger.open(str(out / "crf.model"))
-write(tagger, read(data / "valid"), out / "valid.jsonl", with_gold=True)
-write(tagger, read(data / "new")[:N_NEW], out / "new.jsonl", with_gold=False)
+def main(data, out):
+    out.mkdir(parents=True, exist_ok=True)
+    train(read(data / "train"), out / "crf.model")
+    tagger = pycrfsuite.Tagger()
+    tagger.open(str(out / "crf.model"))
+    write(tagger, read(data / "valid"), out / "valid.jsonl", with_gold=True)
+    write(tagger, read(data / "test"), out / "test.jsonl")
+    write(tagger, read(data / "new"), out / "new.jsonl")
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))

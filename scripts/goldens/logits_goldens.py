@@ -1,4 +1,4 @@
-"""Writes crates/meno/tests/goldens/logits/*: one table of logits in every form that is read.
+"""Writes crates/meno/tests/goldens/logits/*: one table of logits in every form that is read, and tables to be refused.
 
 Run from the root of the repository, with numpy 2.4 and safetensors 0.6:
 
@@ -49,3 +49,13 @@ corpus = OUT / "corpus"
 corpus.mkdir(exist_ok=True)
 (corpus / "seq.in").write_text("".join(" ".join(words) + "\n" for words in TOKENS))
 (corpus / "seq.out").write_text("".join(" ".join(NAMES[id] for id in ids) + "\n" for ids in LABELS))
+
+beside = {"lengths": lengths, "labels": labels, "tokens": tokens, "label_names": NAMES}
+for value in (np.nan, np.inf):
+    bad = logits.copy()
+    bad[4, 1] = value
+    np.savez(OUT / f"{value}.npz", logits=bad, **beside)
+    save_file({"logits": bad, "lengths": lengths}, OUT / f"{value}.safetensors")
+np.savez(OUT / "one_label.npz", logits=logits[:, :1], **(beside | {"label_names": NAMES[:1]}))
+np.savez(OUT / "no_labels.npz", logits=np.asfortranarray(logits[:, :0]), lengths=lengths, tokens=tokens)
+np.savez(OUT / "half.npz", logits=logits.astype(np.float16), **beside)

@@ -102,7 +102,7 @@ impl FromStr for TemperatureArg {
             "fit" => Ok(TemperatureArg(Temperature::Likeliest)),
             text => match text.parse() {
                 Ok(temperature) => Ok(TemperatureArg(Temperature::Stated(temperature))),
-                Err(_) => Err("a temperature is `fit` or a number above 0".to_owned()),
+                Err(_) => Err("a temperature is `fit` or a number from 0.01 to 100".to_owned()),
             },
         }
     }
@@ -133,19 +133,27 @@ fn fit(args: FitArgs) -> Result<()> {
     let calibration = Calibration::fit(&table, input, &settings)?;
     calibration.save(&args.output)?;
     let threshold = &calibration.threshold;
+    let unknown = match threshold.value {
+        f64::MIN => "every word is unknown, since the budget is not below the F1".to_owned(),
+        value => {
+            format!("a word is unknown if its uncertainty ({}) is over {}", threshold.score, short(value))
+        }
+    };
+    note(format_args!("temperature {:.4}; {unknown}", calibration.temperature));
     note(format_args!(
-        "temperature {:.4}; unknown is what has a {} above {:.6}",
-        calibration.temperature, threshold.score, threshold.value
-    ));
-    note(format_args!(
-        "slot F1 on {}: {:.2} before, {:.2} after, {} within a budget of {}",
+        "slot F1 on {}: {:.2} before, {:.2} after, within a budget of {}; written to {}",
         count(table.utterances.len(), "utterance"),
         threshold.f1_before,
         threshold.f1_after,
-        args.output.display(),
-        threshold.budget
+        threshold.budget,
+        args.output.display()
     ));
     Ok(())
+}
+
+/// Six decimals, or six digits and a power of ten: the entropy of a Dirichlet can have three hundred before the point.
+fn short(value: f64) -> String {
+    if value.abs() < 1e9 { format!("{value:.6}") } else { format!("{value:.6e}") }
 }
 
 fn tag(args: &TagArgs, style: Style) -> Result<()> {

@@ -80,13 +80,17 @@ impl Threshold {
     /// one misses it. Candidates are the uncertainties of the words, which are the lowest thresholds of their effect,
     /// and [`f64::MIN`], under which every word is unknown: the answer if the budget is not below the F1 of the tagger.
     ///
-    /// A budget below 0 asks for a gain. Fails if no threshold meets the budget, if it is NaN, if there is no slot in the
+    /// A budget below 0 asks for a gain. Fails if no threshold meets the budget, if it is not finite, if there is no slot in the
     /// gold labels or a slot `unknown`, if labels and uncertainties differ in number, if an uncertainty is not finite.
     pub fn choose<G: AsRef<str>>(
         score: &str,
         budget: f64,
         utterances: &[Judged<'_, G>],
     ) -> Result<Threshold> {
+        if !budget.is_finite() {
+            let hint = format!("a budget is a number of points of F1, such as {BUDGET:.1}");
+            return Err(Error::Setting { problem: format!("a budget of {budget}"), hint });
+        }
         let words = by_falling_uncertainty(utterances)?;
         let mut sweep = Sweep::new(utterances);
         demand_slots(&sweep)?;
@@ -309,10 +313,6 @@ fn demand_slots<G>(sweep: &Sweep<'_, G>) -> Result<()> {
 }
 
 fn no_threshold(budget: f64, f1: f64) -> Error {
-    if budget.is_nan() {
-        let hint = format!("a budget is a number of points of F1, such as {BUDGET:.1}");
-        return Error::Setting { problem: "the budget is not a number".to_owned(), hint };
-    }
     Error::Setting {
         problem: format!("no threshold meets the budget {budget}: it would have to raise F1 above {f1:.2}"),
         hint: "a budget of 0 or more is always met".to_owned(),
@@ -499,7 +499,8 @@ mod tests {
         };
         let good = "B-x | B-x:1";
         check(-0.1, &[good], "no threshold meets the budget -0.1: it would have to raise F1 above 100.00");
-        check(f64::NAN, &[good], "the budget is not a number");
+        check(f64::NAN, &[good], "a budget of NaN");
+        check(f64::INFINITY, &[good], "a budget of inf");
         check(1.0, &[], "there is no utterance to choose a threshold on");
         check(1.0, &["O | B-x:1", "|"], "none of the 2 utterances to choose a threshold on has a slot");
         check(1.0, &[good, "B-unknown | O:1"], "utterance 2 to choose a threshold on has a new concept");

@@ -5,7 +5,8 @@
 //! in `docs/logits.md`. Before a score is taken a logit m becomes m / T + ln M:
 //!
 //! - T, the temperature, divides all logits and so changes no first choice. It is stated, or the one under which the gold
-//!   labels are likeliest: the minimum of NLL(T) = -sum ln softmax(m / T)\[gold\] (Guo et al., 2017).
+//!   labels are likeliest: the minimum of NLL(T) = -sum ln softmax(m / T)\[gold\] (Guo et al., 2017). Either way it lies
+//!   between 0.01 and 100.
 //! - M, the scale, multiplies the concentrations alpha = M exp(m / T) that the Dirichlet scores read; likelihood knows
 //!   nothing of it, so it is stated, 1 if it is not.
 
@@ -65,7 +66,7 @@ pub struct FitSettings {
 pub enum Temperature {
     /// It is this.
     Stated(f64),
-    /// It is the one that makes the gold labels likeliest, between 0.01 and 100.
+    /// It is the one that makes the gold labels likeliest.
     Likeliest,
 }
 
@@ -84,13 +85,16 @@ impl Calibration {
     pub fn fit(table: &Table, input: Input, settings: &FitSettings) -> Result<Calibration> {
         demand_gold(table)?;
         let temperature = match settings.temperature {
-            Temperature::Stated(temperature) => positive("temperature", temperature)?,
+            Temperature::Stated(temperature) => demand_temperature(temperature)?,
             Temperature::Likeliest => likeliest_temperature(table)?,
         };
-        let scale = positive("scale", settings.scale)?;
+        let scale = demand_scale(settings.scale)?;
         let mut table = table.clone();
         table.map(transform(temperature, scale));
-        let threshold = choose(&table, settings)?;
+        let threshold = choose(&table, settings).map_err(|error| match error {
+            Error::Setting { problem, hint } => Error::logits(&table.path, problem, hint),
+            error => error,
+        })?;
         let labels = table.label_names;
         Ok(Calibration {
             format: Format::MenoLogits,
@@ -135,8 +139,8 @@ impl Calibration {
         }
         demand_labels(&calibration.labels).map_err(unfit)?;
         let Calibration { temperature, scale, threshold, .. } = &calibration;
-        positive("temperature", *temperature)
-            .and(positive("scale", *scale))
+        demand_temperature(*temperature)
+            .and(demand_scale(*scale))
             .and(threshold.score.parse::<Score>())
             .map_err(|error| unfit(error.to_string()))?;
         Ok(calibration)
@@ -165,12 +169,21 @@ fn transform(temperature: f64, scale: f64) -> impl Fn(f32) -> f32 {
     move |logit| (f64::from(logit) / temperature + ln_scale) as f32
 }
 
-fn positive(what: &str, value: f64) -> Result<f64> {
-    if value.is_finite() && value > 0.0 {
-        return Ok(value);
+fn demand_temperature(temperature: f64) -> Result<f64> {
+    let (lowest, highest) = TEMPERATURES;
+    if (lowest..=highest).contains(&temperature) {
+        return Ok(temperature);
     }
-    let hint = format!("a {what} is a number above 0; 1 changes nothing");
-    Err(Error::Setting { problem: format!("a {what} of {value}"), hint })
+    let hint = format!("a temperature is a number from {lowest} to {highest}; 1 changes nothing");
+    Err(Error::Setting { problem: format!("a temperature of {temperature:?}"), hint })
+}
+
+fn demand_scale(scale: f64) -> Result<f64> {
+    if scale.is_finite() && scale > 0.0 {
+        return Ok(scale);
+    }
+    let hint = "a scale is a number above 0; 1 changes nothing".to_owned();
+    Err(Error::Setting { problem: format!("a scale of {scale:?}"), hint })
 }
 
 fn demand_gold(table: &Table) -> Result<()> {
@@ -203,7 +216,7 @@ fn choose(table: &Table, settings: &FitSettings) -> Result<Threshold> {
     Threshold::choose(settings.score.name(), settings.budget, &judged)
 }
 
-/// The range of temperatures that is searched.
+/// The lowest and the highest temperature: beyond them f32 no longer tells the labels of a usual tagger apart.
 const TEMPERATURES: (f64, f64) = (0.01, 100.0);
 
 /// The minimum of the NLL, which is convex in b = 1 / T: where its slope, sum_words (E_p\[m\] - m_gold), passes 0.

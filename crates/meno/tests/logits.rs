@@ -375,8 +375,8 @@ fn what_is_not_a_calibration_is_refused() {
         "\"version\": 2",
         &expect!["cal.json: version 2 of the format; this program reads version 1"],
     );
-    check("\"temperature\": 1.0", "\"temperature\": -1.0", &expect!["cal.json: a temperature of -1"]);
-    check("\"scale\": 1.0", "\"scale\": 0", &expect!["cal.json: a scale of 0"]);
+    check("\"temperature\": 1.0", "\"temperature\": -1.0", &expect!["cal.json: a temperature of -1.0"]);
+    check("\"scale\": 1.0", "\"scale\": 0", &expect!["cal.json: a scale of 0.0"]);
     check("\"I-x\"", "\"O\"", &expect!["cal.json: labels 1 and 3 are both `O`"]);
     check("entropy-plus-one", "gut-feeling", &expect!["cal.json: `gut-feeling` is no score"]);
     check(

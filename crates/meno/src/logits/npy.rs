@@ -148,7 +148,8 @@ impl<'a> Header<'a> {
 impl Values {
     /// The rows of a matrix that was stored column after column; other shapes stay as they are.
     fn transposed(self, shape: &[usize]) -> Self {
-        let &[n_rows, n_columns] = shape else { return self };
+        // Without columns there may be any number of rows.
+        let &[n_rows, n_columns @ (1..)] = shape else { return self };
         fn turn<T: Clone>(values: &[T], n_rows: usize, n_columns: usize) -> Vec<T> {
             let row = |row_idx| (0..n_columns).map(move |column_idx| column_idx * n_rows + row_idx);
             (0..n_rows).flat_map(row).map(|idx| values[idx].clone()).collect()
@@ -189,6 +190,7 @@ mod tests {
         check("<U3", "False", "(1,)", &text, Ok(Values::Texts(vec!["O\u{e9}".to_owned()])));
         check("|i1", "True", "(2, 3)", &[1, 4, 2, 5, 3, 6], Ok(Values::Integers(vec![1, 2, 3, 4, 5, 6])));
         check("<f4", "False", "(0, 3)", &[], Ok(Values::Floats(vec![])));
+        check("<f4", "True", "(18446744073709551615, 0)", &[], Ok(Values::Floats(vec![])));
     }
 
     #[test]

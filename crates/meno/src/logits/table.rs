@@ -99,9 +99,9 @@ impl Table {
         self.values[rows].chunks_exact(n_labels)
     }
 
-    /// Replaces every logit.
+    /// Replaces every logit; what f32 cannot hold becomes its lowest or highest number.
     pub(crate) fn map(&mut self, logit: impl Fn(f32) -> f32) {
-        self.values.iter_mut().for_each(|value| *value = logit(*value));
+        self.values.iter_mut().for_each(|value| *value = logit(*value).clamp(f32::MIN, f32::MAX));
     }
 }
 
@@ -249,7 +249,7 @@ impl Raw {
             let hint = "say `--labels FILE` with a label on each line, in the order of the logits";
             return Err(Error::logits(path, "there are no label names in it", hint));
         };
-        if !self.values.is_empty() {
+        if self.lengths.iter().any(|&length| length > 0) {
             too_few_labels(self.n_labels).map_or(Ok(()), Err).map_err(fault)?;
             if names.len() != self.n_labels {
                 return Err(fault(format!(
