@@ -3,23 +3,38 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use meno::corpus::{self, Split};
-use meno::metrics::{Mode, Report};
+use meno::corpus::{self, Corpus, Split};
+use meno::engine::Measure;
+use meno::experiment::paper::demand_new_concepts;
+use meno::experiment::unknown::{Cost, Gain, Judge};
+use meno::metrics::new_concepts::NewConceptScores;
+use meno::metrics::{Mode, Report, Scores};
 use meno::{Error, Model, Result};
 use serde::Serialize;
 
 use crate::output::{note, pretty, print};
+use crate::settings::OverrideArgs;
 
 const EXAMPLES: &str = "\
 Examples:
   meno eval my.model DIR                 the test split of a dataset
   meno eval my.model DIR/valid --json    any split, as JSON
   meno eval my.model a.conll b.jsonl     files of any format
+  meno eval my.model DIR --ood DIR/new   and how it finds concepts that it never saw
+  meno eval my.model DIR --ood DIR/new --score energy --budget 0.5
 
 A slot counts as right only if its first word, its last word and its name are (as conlleval and seqeval count).
 All figures are percentages. In JSON: slot_precision, slot_recall, slot_f1, intent_accuracy (null if there are no
 intents), utterance_accuracy, token_accuracy, utterances, and slots with the scores of each; for one DIR an object,
-for several an array of them.";
+for several an array of them.
+
+A model with a threshold also says what calling words unknown costs: slot F1 with unknown spans counted as wrong. With
+--ood it says what that gives: precision, recall and F1 of the new concepts, which are B-unknown, I-unknown in seq.out
+and have their true slots in seq.true, counted in four ways (docs/math.md; c is the one to quote), and how well the
+uncertainty tells their words from others. In JSON: unknown with score, threshold, slot_f1_before, slot_f1 and
+new_concepts.";
+
+const UNKNOWN: &str = "What is unknown";
 
 /// What was typed after `meno eval`.
 #[derive(clap::Args)]
@@ -37,6 +52,19 @@ pub struct Args {
     /// Count a slot only if it begins with a B- label (seqeval's strict mode).
     #[arg(long)]
     strict: bool,
+    /// A set with new concepts: a folder with seq.in, seq.out and seq.true.
+    #[arg(long, value_name = "DIR", help_heading = UNKNOWN)]
+    ood: Option<PathBuf>,
+    /// Another measure of uncertainty than the model's: confidence, entropy, entropy-plus-one, top-variance,
+    /// softmax-entropy, max-logit, energy, mutual-information, dropout, noise, mahalanobis or neighbours; its threshold is
+    /// chosen on the valid split beside the test split.
+    #[arg(long, value_name = "NAME", help_heading = UNKNOWN)]
+    score: Option<String>,
+    /// What the randomness of dropout and noise comes from.
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = UNKNOWN)]
+    seed: u64,
+    #[command(flatten)]
+    threshold: OverrideArgs,
     /// Take the words of the corpus as they are; always so here, and understood because `meno tag` has it.
     #[arg(long, hide = true)]
     words: bool,
@@ -47,22 +75,59 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let model = Model::load(&args.model)?;
     let mode = if args.strict { Mode::Strict } else { Mode::Conlleval };
     let splits: Vec<Split> = args.dirs.iter().map(|dir| choose(dir)).collect::<Result<_>>()?;
+    let new = args.ood.as_deref().map(read_new_concepts).transpose()?;
     let mut worker = model.worker();
     let mut results = Vec::new();
-    for Split { path, .. } in &splits {
-        let corpus = splits[results.len()].read()?;
+    for split in &splits {
+        let corpus = split.read()?;
         let report = worker.evaluate(&corpus.utterances, mode)?.report();
-        results.push(Evaluated { path, report });
+        let unknown = judge_unknown(&args, &model, &split.path, &corpus, new.as_ref())?;
+        results.push(Evaluated { path: &split.path, report, unknown });
     }
     match results.as_slice() {
         [result] if args.json => print(pretty(result))?,
         results if args.json => print(pretty(&results))?,
         results => {
             let tables: Vec<String> = results.iter().map(Evaluated::table).collect();
-            print(tables.join("\n").trim_end())?;
+            print(tables.join("\n\n"))?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn read_new_concepts(path: &Path) -> Result<Corpus> {
+    let corpus = corpus::read(path, None)?;
+    demand_new_concepts(&corpus)?;
+    Ok(corpus)
+}
+
+/// What the model or the arguments call unknown, and how good that is; nothing if neither does.
+fn judge_unknown(
+    args: &Args,
+    model: &Model,
+    split: &Path,
+    test: &Corpus,
+    new: Option<&Corpus>,
+) -> Result<Option<Unknown>> {
+    let stored = model.threshold();
+    let measure = match (&args.score, stored) {
+        (Some(name), _) => name.parse()?,
+        (None, Some(threshold)) => threshold.score.parse()?,
+        (None, None) if new.is_none() && !args.threshold.is_typed() => return Ok(None),
+        (None, None) => Measure::Logits(model.default_score()),
+    };
+    // A split stands beside others of its data set.
+    let beside = |name: &str| match split.parent() {
+        Some(parent) => corpus::read_split(parent, name),
+        None => corpus::read_split(split, name),
+    };
+    let train = if measure.compares_states() { beside("train")? } else { Corpus::default() };
+    let judge = Judge::new(model, measure, &train, args.seed)?;
+    let stored = stored.filter(|threshold| threshold.score == measure.name());
+    let chosen = |budget: f64| beside("valid").and_then(|valid| judge.threshold(budget, &valid));
+    let threshold = args.threshold.threshold(stored, measure.name(), chosen)?;
+    let (cost, gain) = judge.judge(&threshold, test, new)?;
+    Ok(Some(Unknown { score: threshold.score, threshold: threshold.value, cost, new_concepts: gain }))
 }
 
 #[derive(Serialize)]
@@ -70,11 +135,57 @@ struct Evaluated<'a> {
     path: &'a Path,
     #[serde(flatten)]
     report: Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown: Option<Unknown>,
+}
+
+#[derive(Serialize)]
+struct Unknown {
+    score: String,
+    threshold: f64,
+    #[serde(flatten)]
+    cost: Cost,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new_concepts: Option<Gain>,
 }
 
 impl Evaluated<'_> {
     fn table(&self) -> String {
-        format!("{}\n\n{}", self.path.display(), self.report)
+        let unknown = self.unknown.as_ref().map(Unknown::table).unwrap_or_default();
+        format!("{}\n\n{}{unknown}", self.path.display(), self.report).trim_end().to_owned()
+    }
+}
+
+impl Unknown {
+    fn table(&self) -> String {
+        let Cost { slot_f1_before, slot_f1 } = self.cost;
+        let mut lines = vec![
+            String::new(),
+            format!("unknown above          {} {:.4}", self.score, self.threshold),
+            format!("slot f1 with that      {slot_f1:6.2}, without {slot_f1_before:.2}"),
+        ];
+        if let Some(Gain { new_concepts: found, words }) = &self.new_concepts {
+            let NewConceptScores { a, b, c, d, unknown_spans, found_unknown, found_named } = found;
+            lines.push(String::new());
+            lines.push("new concepts        precision  recall      f1  support".to_owned());
+            for (name, scores) in [("a", a), ("b, of all slots", b), ("c", c), ("d", d)] {
+                let Scores { precision, recall, f1, support } = scores;
+                lines.push(format!("{name:20} {precision:8.2} {recall:7.2} {f1:7.2} {support:8}"));
+            }
+            lines.push(format!(
+                "{unknown_spans} spans called unknown; of the new concepts {found_unknown} found so, {found_named} by \
+                 their true slot"
+            ));
+            let share = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
+            lines.push(format!(
+                "words: AUROC {}, AUPR {}, FPR at 95 % recall {}, AURC {}",
+                share(words.auroc),
+                share(words.aupr),
+                share(words.fpr_at_95_recall),
+                share(words.aurc)
+            ));
+        }
+        lines.join("\n")
     }
 }
 

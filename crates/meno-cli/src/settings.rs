@@ -159,24 +159,43 @@ pub struct OverrideArgs {
 }
 
 impl OverrideArgs {
+    /// Whether anything was.
+    pub fn is_typed(self) -> bool {
+        self.threshold.is_some() || self.budget.is_some()
+    }
+
     /// The model with what was typed.
     pub fn apply(self, model: Model) -> Result<Model> {
-        let threshold = match (self.threshold, self.budget, model.threshold()) {
-            (None, None, _) => return Ok(model),
+        if !self.is_typed() {
+            return Ok(model);
+        }
+        let unknown = |_| {
+            let problem = "the model has no threshold, and nothing to choose one on".to_owned();
+            Err(Error::Setting { problem, hint: "train it anew, with slots in the valid split".to_owned() })
+        };
+        let score = model.default_score().name();
+        let threshold = self.threshold(model.threshold(), score, unknown)?;
+        Ok(model.with_threshold(Some(threshold)))
+    }
+
+    /// The stored threshold with what was typed; where none is stored, what `choose` finds for a budget.
+    pub fn threshold(
+        self,
+        stored: Option<&Threshold>,
+        score: &str,
+        choose: impl FnOnce(f64) -> Result<Threshold>,
+    ) -> Result<Threshold> {
+        match (self.threshold, self.budget, stored) {
             (Some(value), ..) if !value.is_finite() => {
                 let problem = format!("the threshold is {value}");
-                return Err(Error::Setting { problem, hint: "it must be a finite number".to_owned() });
+                Err(Error::Setting { problem, hint: "it must be a finite number".to_owned() })
             }
-            (Some(value), _, Some(stored)) => Threshold { value, ..stored.clone() },
-            (None, Some(budget), Some(stored)) => stored.for_budget(budget)?,
-            (_, _, None) => {
-                return Err(Error::Setting {
-                    problem: "the model has no threshold to override".to_owned(),
-                    hint: "train it anew, with slots in the valid split".to_owned(),
-                });
-            }
-        };
-        Ok(model.with_threshold(Some(threshold)))
+            (Some(value), _, Some(stored)) => Ok(Threshold { value, ..stored.clone() }),
+            (Some(value), _, None) => Ok(Threshold::stated(score, value)),
+            (None, Some(budget), Some(stored)) if !stored.offers.is_empty() => stored.for_budget(budget),
+            (None, None, Some(stored)) => Ok(stored.clone()),
+            (None, budget, _) => choose(budget.unwrap_or(BUDGET)),
+        }
     }
 }
 

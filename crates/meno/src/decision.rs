@@ -120,6 +120,19 @@ impl Threshold {
         Ok(threshold)
     }
 
+    /// A threshold that was not chosen on anything.
+    pub fn stated(score: &str, value: f64) -> Threshold {
+        Threshold {
+            score: score.to_owned(),
+            value,
+            budget: 0.0,
+            f1_before: 0.0,
+            f1_after: 0.0,
+            median: value,
+            offers: Vec::new(),
+        }
+    }
+
     /// The threshold that another budget gives on the same valid set; that of [`MAX_BUDGET`] for larger ones.
     pub fn for_budget(&self, budget: f64) -> Result<Threshold> {
         if self.offers.is_empty() {
@@ -519,15 +532,7 @@ mod tests {
         let rows: [&[f32]; 3] = [&[0.0, 9.0, 0.0], &[2.0, 1.0, 2.5], &[0.0, 0.0, 9.0]];
         let mut assessment = Assessment::default();
         assessment.assess(Score::Confidence, rows);
-        let threshold = Threshold {
-            score: "confidence".to_owned(),
-            value: -0.9,
-            budget: 1.0,
-            f1_before: 0.0,
-            f1_after: 0.0,
-            median: 0.0,
-            offers: Vec::new(),
-        };
+        let threshold = Threshold::stated("confidence", -0.9);
         let decisions = threshold.decide(&assessment, rows, &names);
         let labels: Vec<&str> = decisions.iter().map(|decision| &*decision.label).collect();
         assert_eq!(labels, ["B-city", "B-unknown", "B-city"]);

@@ -44,6 +44,11 @@ impl Measure {
         Score::ALL.into_iter().map(Measure::Logits).chain(behind)
     }
 
+    /// Whether it needs the states of the words of the training.
+    pub fn compares_states(self) -> bool {
+        matches!(self, Measure::Mahalanobis | Measure::Neighbours)
+    }
+
     /// The name it has in commands and files.
     pub const fn name(self) -> &'static str {
         match self {
@@ -112,7 +117,7 @@ impl<'m> Assessor<'m> {
             seed,
         };
         let wants = |measure| measures.contains(&measure);
-        if wants(Measure::Mahalanobis) || wants(Measure::Neighbours) {
+        if measures.iter().any(|measure| measure.compares_states()) {
             let states = assessor.states(train);
             let n_labels = model.features.labels.len();
             assessor.mahalanobis =
@@ -172,10 +177,19 @@ impl<'m> Assessor<'m> {
                     for state in network.states(&w) {
                         self.assess_state(state, &mut assessed);
                     }
+                    // As precise as a worker, so that a threshold means the same to both.
+                    for (measure, uncertainty) in self.measures.iter().zip(&mut assessed.uncertainty) {
+                        if *measure == Measure::Logits(Score::Entropy) {
+                            let entropies = network.entropies(self.kernels, &prepared, &mut w);
+                            uncertainty.extend(entropies.iter().map(|&entropy| f64::from(entropy)));
+                        }
+                    }
                     for ln_alpha in network.concentrations(self.kernels, &prepared, &mut w) {
                         for (measure, uncertainty) in self.measures.iter().zip(&mut assessed.uncertainty) {
-                            if let Measure::Logits(score) = measure {
-                                uncertainty.push(score.of_with(ln_alpha, &mut row));
+                            if let Measure::Logits(score) = measure
+                                && *score != Score::Entropy
+                            {
+                                uncertainty.push(f64::from(score.of_with(ln_alpha, &mut row) as f32));
                             }
                         }
                     }
