@@ -1,23 +1,23 @@
 //! The experiments of Shen, Chen and Jin (2020): every method of their tables on both of their models.
 //!
-//! Enters: a data set with a set of new concepts, and a seed. Leaves: for the plain and the calibrated model and each
-//! method the slot F1 on in-domain test after the threshold and the four scorings of new concepts
-//! ([`crate::metrics::new_concepts`]), and for each measure how well it tells words of new concepts from others.
-//! Thresholds come from the valid set alone.
+//! Enters: a data set with a set of new concepts, and settings. Leaves: a model, and for it and each method the slot F1
+//! on in-domain test after the threshold and the four scorings of new concepts ([`crate::metrics::new_concepts`]), and
+//! for each measure how well it tells words of new concepts from others. Thresholds come from the valid set alone.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
 use crate::corpus::{Corpus, UNKNOWN, Utterance, tags};
 use crate::decision::{Judged, Threshold, mark};
 use crate::engine::{Assessed, Assessor, Measure, Model};
-use crate::metrics::calibration_error::{Bin, Reliability};
+use crate::metrics::calibration_error::Reliability;
 use crate::metrics::detection::Ranking;
 use crate::metrics::new_concepts::{NewConceptScores, NewConcepts};
 use crate::metrics::risk_coverage::RiskCoverage;
 use crate::metrics::{Evaluation, Mode};
-use crate::train::{CalibrationSettings, Outcome, TrainSettings, fit};
+use crate::train::{CalibrationSettings, EpochReport, Outcome, Progress, TrainSettings, Watch, fit};
 use crate::uncertainty::Score;
 use crate::{Error, Result};
 
@@ -31,6 +31,19 @@ pub enum Kind {
     Calibrated,
     /// The tagger as it is.
     Plain,
+}
+
+impl Kind {
+    /// Both, in the order of the paper's columns.
+    pub const ALL: [Kind; 2] = [Kind::Calibrated, Kind::Plain];
+
+    /// The name it has in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Calibrated => "calibrated",
+            Kind::Plain => "plain",
+        }
+    }
 }
 
 /// How the experiment is run.
@@ -62,6 +75,13 @@ impl PaperSettings {
     pub fn measures(&self) -> Vec<Measure> {
         let is_slow = |measure: &Measure| !matches!(measure, Measure::Logits(_));
         Measure::all().filter(|measure| !self.quick || !is_slow(measure)).collect()
+    }
+
+    /// The methods that are judged: the paper's, then ours.
+    pub fn methods(&self) -> Vec<Method> {
+        let measures = self.measures();
+        let is_taken = |method: &Method| method.measure.is_none_or(|measure| measures.contains(&measure));
+        Method::of_the_paper().into_iter().chain(Method::of_ours()).filter(is_taken).collect()
     }
 
     /// The settings of one training.
@@ -115,20 +135,13 @@ impl Method {
     }
 }
 
-/// Both models of a seed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SeedRun {
-    /// What all randomness came from.
-    pub seed: u64,
-    /// What each model gave.
-    pub models: Vec<ModelRun>,
-}
-
 /// One model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ModelRun {
     /// Which.
     pub kind: Kind,
+    /// What all randomness came from.
+    pub seed: u64,
     /// The epoch that was the best on valid.
     pub epoch: usize,
     /// Slot F1 on valid, in percent, without a threshold.
@@ -145,8 +158,8 @@ pub struct ModelRun {
     pub methods: Vec<MethodRun>,
     /// How each measure ranks words.
     pub measures: Vec<MeasureRun>,
-    /// What pictures are drawn from.
-    pub sample: Sample,
+    /// What pictures are drawn from, if they were asked for.
+    pub sample: Option<Sample>,
 }
 
 /// One method on one model.
@@ -186,8 +199,10 @@ pub struct Sample {
     /// For each measure points of its curves: recall and precision, coverage and risk.
     pub curves: Vec<Curves>,
     /// How often labels of a probability are right, in-domain.
-    pub reliability: Vec<(f64, f64, usize, f64, f64)>,
-    /// The calibration matrix without what its ReLU cuts off, row by row; empty for the plain model.
+    pub reliability: Reliability,
+    /// The names of the labels.
+    pub labels: Vec<String>,
+    /// The calibration matrix of the labels without what its ReLU cuts off, row by row; empty for the plain model.
     pub matrix: Vec<Vec<f32>>,
 }
 
@@ -205,46 +220,31 @@ pub struct Curves {
 /// At most this many scores and points are kept for pictures.
 const SAMPLE: usize = 1000;
 
-/// Trains and judges both models of a seed. `step` is told the share that is done and can stop it.
-pub fn run_seed(
+/// Trains a model on one thread. `step` is told the share that is done, and stops the training by `false`.
+pub fn train(
     dataset: &Dataset,
-    new_concepts: &Corpus,
-    settings: &PaperSettings,
-    seed: u64,
+    settings: &TrainSettings,
     step: &mut (dyn FnMut(f64) -> bool + Send),
-) -> Result<Option<SeedRun>> {
-    demand_new_concepts(new_concepts)?;
-    let mut models = Vec::new();
-    for kind in [Kind::Calibrated, Kind::Plain] {
-        let before = models.len() as f64;
-        let mut watch = Share { step, before };
-        let training = settings.training(kind, seed);
-        let outcome = fit(&dataset.train, &dataset.valid, &training, 1, None, &mut watch)?;
-        let Outcome::Finished(model) = outcome else { return Ok(None) };
-        models.push(judge(&model, kind, dataset, new_concepts, settings, seed)?);
+) -> Result<Option<Box<Model>>> {
+    match fit(&dataset.train, &dataset.valid, settings, 1, None, &mut Share(step))? {
+        Outcome::Finished(model) => Ok(Some(model)),
+        Outcome::Stopped { .. } => Ok(None),
     }
-    Ok(Some(SeedRun { seed, models }))
 }
 
-/// Half of what is to be done is one model; nine tenths of that its training.
-struct Share<'a> {
-    step: &'a mut (dyn FnMut(f64) -> bool + Send),
-    before: f64,
-}
+/// Tells the share that is done.
+struct Share<'a>(&'a mut (dyn FnMut(f64) -> bool + Send));
 
-impl crate::train::Watch for Share<'_> {
-    fn step(&mut self, progress: &crate::train::Progress) -> std::ops::ControlFlow<()> {
-        let trained = (progress.epoch as f64 - 1.0 + progress.share) / progress.epochs as f64;
-        if (self.step)((self.before + 0.9 * trained) / 2.0) {
-            std::ops::ControlFlow::Continue(())
-        } else {
-            std::ops::ControlFlow::Break(())
-        }
+impl Watch for Share<'_> {
+    fn step(&mut self, progress: &Progress) -> ControlFlow<()> {
+        let done = (progress.epoch as f64 - 1.0 + progress.share) / progress.epochs as f64;
+        if (self.0)(done) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
-    fn epoch(&mut self, _: &crate::train::EpochReport) {}
+    fn epoch(&mut self, _: &EpochReport) {}
 }
 
-fn demand_new_concepts(corpus: &Corpus) -> Result<()> {
+/// Fails if there is no new concept in the corpus.
+pub fn demand_new_concepts(corpus: &Corpus) -> Result<()> {
     let labels = corpus.utterances.iter().flat_map(|utterance| &utterance.labels);
     if labels.into_iter().any(|label| tags::split(label).1 == UNKNOWN) {
         return Ok(());
@@ -257,31 +257,27 @@ fn demand_new_concepts(corpus: &Corpus) -> Result<()> {
     })
 }
 
-/// What a model gives.
+/// What a model gives, with a sample for pictures if that is asked for.
 pub fn judge(
     model: &Model,
-    kind: Kind,
     dataset: &Dataset,
     new_concepts: &Corpus,
     settings: &PaperSettings,
-    seed: u64,
+    with_sample: bool,
 ) -> Result<ModelRun> {
+    let TrainSettings { seed, calibrate, .. } = model.record().settings;
     let measures = settings.measures();
     let assessor = Assessor::new(model, &measures, &dataset.train, seed)?;
     let assess = |corpus| Assessment::new(model, &assessor, corpus);
     let [valid, test, new] = [&dataset.valid, &dataset.test, new_concepts].map(assess);
     let outside = words_outside_slots(&dataset.train, model);
-    let methods = Method::of_the_paper().into_iter().chain(Method::of_ours());
-    let methods = methods
-        .filter(|method| method.measure.is_none_or(|measure| measures.contains(&measure)))
+    let methods = settings
+        .methods()
+        .into_iter()
         .map(|method| {
-            let judged = |valid: &Assessment<'_>, i| valid.threshold(&measures, i, settings.budget);
-            let threshold = match method.measure {
-                Some(measure) => {
-                    let measure_idx = measures.iter().position(|&other| other == measure);
-                    let measure_idx = measure_idx.expect("filtered above");
-                    Some((measure_idx, judged(&valid, measure_idx)?))
-                }
+            let measure_idx = measures.iter().position(|&measure| Some(measure) == method.measure);
+            let threshold = match measure_idx {
+                Some(idx) => Some((idx, valid.threshold(&measures, idx, settings.budget)?)),
                 None => None,
             };
             let rule = Rule { model, threshold, outside: method.oov.then_some(&outside) };
@@ -290,8 +286,10 @@ pub fn judge(
         .collect::<Result<Vec<_>>>()?;
     let plain = test.evaluate(|_, _| false)?.report();
     let reliability = test.reliability()?;
+    let with_sample = with_sample.then(|| sample(model, &measures, &test, &new, &reliability));
     Ok(ModelRun {
-        kind,
+        kind: if calibrate.is_some() { Kind::Calibrated } else { Kind::Plain },
+        seed,
         epoch: model.record().epoch,
         valid_f1: model.record().valid_slot_f1,
         test_f1: plain.slot_f1,
@@ -304,7 +302,7 @@ pub fn judge(
         brier: test.brier(),
         methods,
         measures: rank(&measures, &test, &new)?,
-        sample: sample(model, &measures, &test, &new, &reliability)?,
+        sample: with_sample.transpose()?,
     })
 }
 
@@ -472,11 +470,11 @@ fn sample(
             risk_coverage: thinned(risks.iter().map(|point| (point.coverage, point.risk)).collect()),
         })
     };
-    let bin = |bin: &Bin| (bin.lower, bin.upper, bin.count, bin.confidence, bin.accuracy);
     Ok(Sample {
         scores: measures.iter().enumerate().map(scores).collect(),
         curves: measures.iter().enumerate().map(curves).collect::<Result<_>>()?,
-        reliability: reliability.bins.iter().map(bin).collect(),
+        reliability: reliability.clone(),
+        labels: model.features().labels.names().to_vec(),
         matrix: model.calibration_matrix(),
     })
 }
