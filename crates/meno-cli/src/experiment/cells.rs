@@ -29,7 +29,10 @@ pub struct Cell {
 type Key<'a> = (Kind, &'a str, &'a str);
 
 /// All of them, in the order in which they are judged.
-pub struct Cells(pub Vec<Cell>);
+pub struct Cells {
+    pub cells: Vec<Cell>,
+    published: Option<Published>,
+}
 
 impl Cells {
     pub fn of(runs: &[ModelRun], published: Option<Published>) -> Self {
@@ -55,39 +58,35 @@ impl Cells {
                 paper: published.and_then(|published| published.number(model, method, measure)),
             })
         };
-        Cells(columns.into_iter().filter_map(cell).collect())
+        Cells { cells: columns.into_iter().filter_map(cell).collect(), published }
     }
 
     pub fn find(&self, model: Kind, method: &str, measure: &str) -> Option<&Cell> {
-        self.0.iter().find(|cell| cell.model == model && cell.method == method && cell.measure == measure)
+        self.cells.iter().find(|cell| cell.model == model && cell.method == method && cell.measure == measure)
     }
 
     /// The cells of a measure, those of all methods and models.
     pub fn of_measure(&self, measure: &str) -> impl Iterator<Item = &Cell> {
-        self.0.iter().filter(move |cell| cell.measure == measure)
+        self.cells.iter().filter(move |cell| cell.measure == measure)
     }
 
-    /// Mean, deviation and what the paper has; a dash where nothing is known.
+    /// Mean and deviation, or a dash, with what the paper has.
     pub fn show(&self, model: Kind, method: &str, measure: &str, digits: usize) -> String {
-        self.find(model, method, measure).map_or("-".to_owned(), |cell| cell.show(digits))
+        let ours = self.find(model, method, measure);
+        let ours = ours.map_or("-".to_owned(), |cell| show(cell.spread, cell.values.len(), digits));
+        let paper = self.published.and_then(|published| published.number(model, method, measure));
+        format!("{ours}{}", paper.map_or(String::new(), |paper| format!(" ({paper:.2})")))
     }
 
     /// One line for each.
     pub fn csv(&self) -> String {
         let mut csv = "model,method,measure,mean,deviation,n,paper\n".to_owned();
-        for Cell { model, method, measure, spread, values, paper } in &self.0 {
+        for Cell { model, method, measure, spread, values, paper } in &self.cells {
             let paper = paper.map_or(String::new(), |paper| paper.to_string());
             let (model, Spread { mean, deviation }, n) = (model.name(), spread, values.len());
             let _ = writeln!(csv, "{model},{method},{measure},{mean},{deviation},{n},{paper}");
         }
         csv
-    }
-}
-
-impl Cell {
-    fn show(&self, digits: usize) -> String {
-        let paper = self.paper.map_or(String::new(), |paper| format!(" ({paper:.2})"));
-        format!("{}{paper}", show(self.spread, self.values.len(), digits))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The pictures of the paper's experiment, drawn from the run of one seed; only the bars are means over all.
 
+use std::f64::consts::LN_10;
 use std::path::Path;
 
 use meno::Result;
@@ -40,20 +41,16 @@ pub fn of_model(run: &ModelRun, sample: &Sample, data: &str, folder: &Path) -> R
     )?;
     draw("Risk and coverage", format!("risk-coverage-{kind}"), risk_coverage.scene())?;
     let reliability = ReliabilityDiagram {
-        title: format!("Reliability of the labels on in-domain test: {about}"),
+        title: format!("Reliability: {about}"),
         reliability: sample.reliability.clone(),
     };
     draw("Reliability", format!("reliability-{kind}"), reliability.scene())?;
     if run.kind == Kind::Calibrated {
-        draw("Calibration matrix", "calibration-matrix".to_owned(), matrix(sample, &about).scene())?;
+        draw("Calibration matrix", "calibration-matrix".to_owned(), matrix(sample, data).scene())?;
     }
     for (measure, known, new) in &sample.scores {
-        let histogram = Histogram {
-            title: format!("{}: {about}", title_of(measure)),
-            x_label: format!("{measure} (higher is less sure)"),
-            classes: [class("words of in-domain test", known), class("words of new concepts", new)],
-            threshold: run.methods.iter().find(|run| run.method == *measure).and_then(|run| run.threshold),
-        };
+        let threshold = run.methods.iter().find(|run| run.method == *measure).and_then(|run| run.threshold);
+        let histogram = histogram(measure, [known, new], threshold, &about);
         draw(&title_of(measure), format!("scores-{measure}-{kind}"), histogram.scene())?;
     }
     Ok(figures)
@@ -80,8 +77,22 @@ pub fn bars(cells: &Cells, methods: &[String], data: &str, folder: &Path) -> Res
     Ok(Figure { heading: "F1 of new concepts".to_owned(), name: "f1".to_owned() })
 }
 
-fn class(name: &str, values: &[f32]) -> Class {
-    Class { name: name.to_owned(), values: values.iter().map(|&value| f64::from(value)).collect() }
+fn histogram(measure: &str, scores: [&Vec<f32>; 2], threshold: Option<f64>, about: &str) -> Histogram {
+    let all = || scores.into_iter().flatten().map(|&score| f64::from(score)).chain(threshold);
+    // Read literally, the entropy runs to -1e12 and more: its order of magnitude is what can be seen.
+    let is_wide = all().any(|score| score.abs() > 1e4);
+    let place = |score: f64| if is_wide { score.signum() * score.abs().ln_1p() / LN_10 } else { score };
+    let class = |name: &str, scores: &[f32]| Class {
+        name: name.to_owned(),
+        values: scores.iter().map(|&score| place(f64::from(score))).collect(),
+    };
+    let scale = if is_wide { "; sign(x) log10(1 + |x|)" } else { "" };
+    Histogram {
+        title: format!("{}: {about}", title_of(measure)),
+        x_label: format!("{measure} (higher is less sure{scale})"),
+        classes: [class("words of in-domain test", scores[0]), class("words of new concepts", scores[1])],
+        threshold: threshold.map(place),
+    }
 }
 
 fn precision_recall(run: &ModelRun, sample: &Sample, about: &str) -> Lines {
@@ -131,14 +142,29 @@ fn unit(label: &str) -> Axis {
     Axis { label: label.to_owned(), range: Some((0.0, 1.0)), ..Axis::default() }
 }
 
-fn matrix(sample: &Sample, about: &str) -> HeatMap {
+/// The labels that have a weight; the others would be white.
+fn matrix(sample: &Sample, data: &str) -> HeatMap {
+    let n_labels = sample.labels.len();
+    let has_weight = |&label: &usize| {
+        let row = sample.matrix[label].iter();
+        row.chain(sample.matrix.iter().map(|row| &row[label])).any(|&weight| weight > 0.0)
+    };
+    let mut shown: Vec<usize> = (0..n_labels).filter(has_weight).collect();
+    if shown.is_empty() {
+        shown = (0..n_labels).collect();
+    }
+    let names: Vec<String> = shown.iter().map(|&label| sample.labels[label].clone()).collect();
+    let weights = |&row: &usize| shown.iter().map(move |&column| f64::from(sample.matrix[row][column]));
     HeatMap {
-        title: format!("Calibration matrix: {about}"),
-        value_label: "share taken away".to_owned(),
-        row_label: "label whose concentration is taken away".to_owned(),
-        column_label: "label by whose concentration".to_owned(),
-        rows: sample.labels.clone(),
-        columns: sample.labels.clone(),
-        values: sample.matrix.iter().flatten().map(|&value| f64::from(value)).collect(),
+        title: format!("Calibration matrix: {data}"),
+        value_label: "weight".to_owned(),
+        row_label: "label that loses".to_owned(),
+        column_label: format!(
+            "by whose concentration ({} labels without weights are left out)",
+            n_labels - shown.len()
+        ),
+        rows: names.clone(),
+        columns: names,
+        values: shown.iter().flat_map(weights).collect(),
     }
 }

@@ -178,7 +178,7 @@ impl Report<'_> {
             fingerprints: self.data,
             settings: self.settings,
             seeds: &self.seeds,
-            results: &self.cells.0,
+            results: &self.cells.cells,
             t_tests: self.contests().into_iter().flatten().collect(),
         };
         atomic::write(&out.join("results.json"), (pretty(&results) + "\n").as_bytes())?;
@@ -240,7 +240,7 @@ impl Report<'_> {
             self.table("d"),
             self.tests(),
             self.spreads(),
-            format!("## Pictures\n\nOf seed {}.\n", self.seeds[0]),
+            format!("## Pictures\n\nOf seed {}; histograms of at most 1000 words each.\n", self.seeds[0]),
             pictures.join("\n"),
             format!("## Settings\n\n```json\n{}\n```\n", pretty(self.settings)),
             format!("Made by\n\n```sh\n{}\n```\n", typed()),

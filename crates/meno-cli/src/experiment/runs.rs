@@ -171,8 +171,8 @@ impl<'a> Runs<'a> {
         interrupt: &Interrupt,
         step: &mut (dyn FnMut(f64) -> bool + Send),
     ) -> Result<bool> {
-        /// The share of the time of a task that training takes.
-        const TRAINING: f64 = 0.8;
+        // The share of the time that training takes.
+        let training = if task.settings.quick { 0.9 } else { 0.5 };
         if !step(0.0) {
             return Ok(false);
         }
@@ -180,14 +180,14 @@ impl<'a> Runs<'a> {
         let model = match self.trained(&path, task)? {
             Some(model) => model,
             None => {
-                let trained = train(&self.dataset, &task.training(), &mut |done| step(TRAINING * done))?;
+                let trained = train(&self.dataset, &task.training(), &mut |done| step(training * done))?;
                 let Some(model) = trained else { return Ok(false) };
                 let _saving = interrupt.saving();
                 model.save(&path)?;
                 model
             }
         };
-        if !step(TRAINING) {
+        if !step(training) {
             return Ok(false);
         }
         let run = judge(&model, &self.dataset, &self.new_concepts, &task.settings, task.with_sample)?;
