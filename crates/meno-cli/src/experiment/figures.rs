@@ -156,13 +156,10 @@ fn matrix(sample: &Sample, data: &str) -> HeatMap {
     let names: Vec<String> = shown.iter().map(|&label| sample.labels[label].clone()).collect();
     let weights = |&row: &usize| shown.iter().map(move |&column| f64::from(sample.matrix[row][column]));
     HeatMap {
-        title: format!("Calibration matrix: {data}"),
+        title: format!("Calibration matrix: {data}, {} of {n_labels} labels", shown.len()),
         value_label: "weight".to_owned(),
         row_label: "label that loses".to_owned(),
-        column_label: format!(
-            "by whose concentration ({} labels without weights are left out)",
-            n_labels - shown.len()
-        ),
+        column_label: "by whose concentration (others: 0)".to_owned(),
         rows: names.clone(),
         columns: names,
         values: shown.iter().flat_map(weights).collect(),

@@ -144,8 +144,9 @@ impl<'a> Runs<'a> {
                 !interrupt.pressed()
             };
             self.one(left[idx], &interrupt, step)
-        })?;
+        });
         let duration = progress.finish();
+        let finished = finished?;
         if finished.contains(&false) {
             let there = tasks.iter().filter(|task| self.done(task, false).is_some()).count();
             let (out, n) = (self.args.out.display(), count(tasks.len(), "run"));
