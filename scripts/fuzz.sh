@@ -14,7 +14,7 @@ fi
 
 # The seeds: real files, from which the fuzzer goes on.
 seeds=fuzz/corpus
-mkdir -p $seeds/model $seeds/corpus $seeds/text
+mkdir -p $seeds/model $seeds/corpus $seeds/text $seeds/values
 cp crates/meno/tests/models/*.meno $seeds/model/
 printf '\0play the wall\nweather in rome\n---\nO B-album I-album\nO O B-city\n---\nplay\nweather\n' >$seeds/corpus/folder
 printf '\001# intent: play\nplay O\nthe B-album\nwall I-album\n\nweather O\nrome B-city\n' >$seeds/corpus/conll
@@ -23,8 +23,10 @@ printf '\003{"language":"en","intents":{"play":{"utterances":[{"data":[{"text":"
 printf '\004nlu:\n- intent: play\n  examples: |\n    - play [thriller](album)\n    - put on [the wall]{"entity":"album"}\n' >$seeds/corpus/rasa
 printf '\005{"id":"1","intent":"play","partition":"train","annot_utt":"play [album : the wall]"}\n' >$seeds/corpus/massive
 printf "don't fly to st. paul at 5 pm\nu.s. 5:30 \$20 it's\n\nWhat’s the fare to St. Paul, after 5pm?" >$seeds/text/typed
+printf 'album\tAbbey Road\ncity\tOslo\n' >$seeds/values/lines
+printf '{"album": ["Abbey Road"], "city": ["Oslo", "Rome"]}' >$seeds/values/json
 
-for target in model corpus text; do
+for target in model corpus text values; do
     echo "== $target: $seconds s"
     cargo fuzz run "$target" --sanitizer none -- -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1
 done

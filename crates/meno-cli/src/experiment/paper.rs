@@ -194,10 +194,9 @@ impl Report<'_> {
     fn text(&self, figures: &[Figure]) -> String {
         let budget = self.settings.budget;
         let beside = self.published.map_or(String::new(), |published| {
+            let (title, difference) = (published.title(), published.difference());
             format!(
-                " In parentheses stands what Shen, Chen and Jin (2020) published for {}, measured on new concepts \
-                 of their own.",
-                published.title()
+                " In parentheses stands what Shen, Chen and Jin (2020) published for {title}, {difference}."
             )
         });
         let pictures: Vec<String> = figures

@@ -53,6 +53,14 @@ impl Published {
         }
     }
 
+    /// How its data differs from what is at hand.
+    pub fn difference(self) -> &'static str {
+        match self {
+            Published::Atis | Published::Snips => "with new concepts of their own",
+            Published::Concepts => "which is another corpus",
+        }
+    }
+
     /// The number for a measure of a method, or of a model if `method` is empty.
     pub fn number(self, kind: Kind, method: &str, measure: &str) -> Option<f64> {
         let table = self.table();

@@ -486,3 +486,67 @@ fn thinned<T: Copy>(values: Vec<T>) -> Vec<T> {
     }
     (0..SAMPLE).map(|i| values[i * (values.len() - 1) / (SAMPLE - 1)]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::FolderText;
+
+    fn corpus(words: &str, labels: &str, truth: Option<&str>) -> Corpus {
+        FolderText { words, labels, truth, intents: None }.read("toy".as_ref()).unwrap()
+    }
+
+    fn dataset() -> Dataset {
+        let words = "play blue\nstop\nplay red moon\nplay blue moon please\nstop it\nwake me at six\n";
+        let labels = "O B-song\nO\nO B-song I-song\nO B-song I-song O\nO O\nO O O B-time\n";
+        let corpus = corpus(words, labels, None);
+        Dataset { train: corpus.clone(), valid: corpus.clone(), test: corpus }
+    }
+
+    fn new_concepts() -> Corpus {
+        corpus(
+            "play golden river\nwake me at dusk\n",
+            "O B-unknown I-unknown\nO O O B-unknown\n",
+            Some("O B-song I-song\nO O O B-time\n"),
+        )
+    }
+
+    #[test]
+    fn thresholds_keep_to_the_budget() {
+        let train_settings =
+            TrainSettings { epochs: 12, embedding: 16, hidden: 16, ..TrainSettings::default() };
+        let settings = PaperSettings { train: train_settings, budget: 20.0, ..PaperSettings::default() };
+        for kind in Kind::ALL {
+            let model = train(&dataset(), &settings.training(kind, 3), &mut |_| true).unwrap().unwrap();
+            let run = judge(&model, &dataset(), &new_concepts(), &settings, true).unwrap();
+            assert_eq!((run.kind, run.seed), (kind, 3));
+            let names: Vec<String> = settings.methods().into_iter().map(Method::name).collect();
+            assert!(run.methods.iter().map(|method| &method.method).eq(&names));
+            for method in &run.methods {
+                let NewConceptScores { a, b, c, d, .. } = method.new_concepts;
+                // Valid is test here. The rule of words never seen outside slots has no budget.
+                let is_within = method.test_f1 >= run.test_f1 - settings.budget - 1e-9;
+                assert!(is_within || method.method.ends_with("oov"), "{method:?}");
+                assert_eq!([a.support, b.support, c.support, d.support], [2; 4]);
+                assert!(a.precision >= c.precision && c.precision >= d.precision, "{method:?}");
+            }
+            let never = run.methods.iter().find(|method| method.method == "never").unwrap();
+            assert_eq!(
+                (never.test_f1, never.threshold, never.new_concepts.unknown_spans),
+                (run.test_f1, None, 0)
+            );
+            let sample = run.sample.unwrap();
+            assert_eq!(sample.matrix.len(), if kind == Kind::Calibrated { sample.labels.len() } else { 0 });
+            assert!(sample.scores.iter().all(|(_, known, new)| (known.len(), new.len()) == (16, 3)));
+        }
+    }
+
+    #[test]
+    fn a_training_can_be_stopped_and_a_set_without_new_concepts_is_refused() {
+        let settings = PaperSettings::default().training(Kind::Plain, 1);
+        assert!(train(&dataset(), &settings, &mut |_| false).unwrap().is_none());
+        let error = demand_new_concepts(&dataset().test).unwrap_err();
+        assert_eq!(error.to_string(), "toy:1: no new concept in it: no word is labelled `B-unknown`");
+        demand_new_concepts(&new_concepts()).unwrap();
+    }
+}
