@@ -1,15 +1,17 @@
 //! `meno data`: statistics, checks and conversion of corpora. Results go to standard output, notes to standard error.
 
+use std::collections::BTreeSet;
 use std::io;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
 use meno::corpus::stats::Stats;
-use meno::corpus::{self, Corpus, Finding, Format, Scheme, Split};
+use meno::corpus::{self, Corpus, Finding, Format, NewValues, Scheme, Split, UNKNOWN, tags};
 use meno::{Error, Result};
 
-use crate::output::{note, pretty, print};
+use crate::output::{count, note, pretty, print};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,6 +19,7 @@ Examples:
   meno data check DIR                     exit 1 if something is found
   meno data convert DIR/train train.conll
   meno data convert nlu.yml OUT --to folder
+  meno data new-concepts DIR/test --values cities.tsv --train DIR --out DIR/new
 
 Read and written are folders with seq.in, seq.out and label, CoNLL, JSONL with tokens and ner_tags, Snips JSON, Rasa
 NLU YAML and MASSIVE JSONL; the format is found out by itself.";
@@ -67,6 +70,42 @@ enum Command {
         #[arg(long, value_name = "SCHEME")]
         scheme: Option<String>,
     },
+    /// Put new values into a labelled set, to measure whether they are found.
+    #[command(after_help = NEW_CONCEPTS)]
+    NewConcepts(NewConceptsArgs),
+}
+
+const NEW_CONCEPTS: &str = "\
+Every value of a slot that FILE has values for is replaced by one of them, as Shen, Chen and Jin (2020) do; utterances
+without such a slot are left out. OUT gets seq.in, seq.out with the new values as B-unknown I-unknown, seq.true with
+their slots, and label: a set for `meno experiment paper --ood`.
+
+FILE has lines of a slot, a tab and a value, or is JSON: {\"city\": [\"Oslo\", \"San José\"], ...}. Values are written as
+TEST writes its words. Those of a slot are used in random order, none twice before all were used.";
+
+#[derive(clap::Args)]
+struct NewConceptsArgs {
+    /// The labelled set: a folder with seq.in, a file, or a dataset with a test split.
+    #[arg(value_name = "TEST")]
+    test: PathBuf,
+    /// The new values, by slot.
+    #[arg(long, value_name = "FILE")]
+    values: PathBuf,
+    /// The folder to write; it must not be there, or be empty.
+    #[arg(long, value_name = "OUT")]
+    out: PathBuf,
+    /// What the tagger is trained on, a set or a dataset: a value that stands there in its slot is refused.
+    #[arg(long, value_name = "DIR")]
+    train: Option<PathBuf>,
+    /// Leave values that training has out, instead of refusing them.
+    #[arg(long, requires = "train")]
+    skip_seen: bool,
+    /// Utterances to make of each, with other values.
+    #[arg(long, value_name = "N", default_value = "1")]
+    copies: NonZeroUsize,
+    /// What all randomness comes from.
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
 }
 
 /// Runs the command.
@@ -82,6 +121,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             };
             conversion.run(&input, &output)
         }
+        Command::NewConcepts(args) => new_concepts(&args),
     }
 }
 
@@ -113,6 +153,77 @@ fn check(dirs: &[PathBuf], json: bool) -> Result<ExitCode> {
         n => note(format_args!("{n} findings")),
     }
     Ok(ExitCode::from(u8::from(!findings.is_empty())))
+}
+
+fn new_concepts(args: &NewConceptsArgs) -> Result<ExitCode> {
+    demand_empty(&args.out)?;
+    let test = read_split(&args.test, "test")?;
+    let mut values = NewValues::read(&args.values, &test)?;
+    match &args.train {
+        None => note("note: without --train nobody knows whether the values are new"),
+        Some(train) => values = unseen(&values, &read_split(train, "train")?, args)?,
+    }
+    let made = values.substitute(&test, args.seed, args.copies.get());
+    corpus::write(&made, &args.out, Format::Folder)?;
+    let spans = made.utterances.iter().flat_map(|utterance| tags::iter_spans(&utterance.labels));
+    let n_new = spans.filter(|span| span.slot == UNKNOWN).count();
+    let n_utterances = made.utterances.len();
+    note(format_args!(
+        "{}: {} with {}, from {} of {} and {}",
+        args.out.display(),
+        count(n_utterances, "utterance"),
+        count(n_new, "new concept"),
+        count(values.values().len(), "value"),
+        count(slots(&values), "slot"),
+        count(test.utterances.len(), "utterance")
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn slots(values: &NewValues) -> usize {
+    values.values().iter().map(|value| value.slot.as_str()).collect::<BTreeSet<_>>().len()
+}
+
+/// The values that training has not; if it has some, that is an error unless they are to be left out.
+fn unseen(values: &NewValues, train: &Corpus, args: &NewConceptsArgs) -> Result<NewValues> {
+    let seen = values.seen_in(train);
+    if seen.is_empty() {
+        return Ok(values.clone());
+    }
+    let (path, n_seen) = (args.values.display(), count(seen.len(), "value"));
+    if args.skip_seen {
+        note(format_args!("{path}: {n_seen} left out, which training has"));
+        return values.unseen_in(train);
+    }
+    for (value, line) in &seen {
+        let train = train.path.display();
+        note(format_args!("{path}:{}: {value} is not new: training has it, {train}:{line}", value.line));
+    }
+    Err(Error::Setting {
+        problem: format!("{path}: training has {n_seen} of {}", values.values().len()),
+        hint: "take these lines away, or leave them out with --skip-seen".to_owned(),
+    })
+}
+
+fn demand_empty(out: &Path) -> Result<()> {
+    match std::fs::read_dir(out).map(|mut entries| entries.next().is_some()) {
+        Ok(true) => Err(Error::Setting {
+            problem: format!("{} is there and not empty", out.display()),
+            hint: "name another folder".to_owned(),
+        }),
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(Error::Write { path: out.to_owned(), source })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The set that a path means: itself, or the split of this name of a dataset.
+fn read_split(path: &Path, name: &str) -> Result<Corpus> {
+    match corpus::splits(path)?.as_slice() {
+        [split] if split.path == path => split.read(),
+        _ => corpus::read_split(path, name),
+    }
 }
 
 struct Conversion {

@@ -11,8 +11,6 @@ mod experiment;
 mod interrupt;
 mod logits;
 mod output;
-// Drawn by the experiments.
-#[allow(dead_code, unused_imports)]
 mod pictures;
 mod progress;
 mod readable;
@@ -80,7 +78,7 @@ fn main() -> ExitCode {
         Command::Eval(args) => eval::run(args),
         Command::Tag(args) => tag::run(args, style),
         Command::Logits(args) => logits::run(args, style),
-        Command::Experiment(args) => experiment::run(args),
+        Command::Experiment(args) => experiment::run(args, style),
     };
     result.unwrap_or_else(|error| {
         output::note(format_args!("error: {error}"));

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use meno::train::{EpochReport, Progress, Watch};
@@ -29,10 +30,9 @@ pub struct Watcher<'a> {
 
 impl<'a> Watcher<'a> {
     pub fn new(interrupt: Option<&'a Interrupt>, color: bool) -> Self {
-        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Watcher {
             interrupt,
-            is_terminal: io::stderr().is_terminal() && !is_dumb,
+            is_terminal: can_draw(),
             color,
             start: Instant::now(),
             drawn: None,
@@ -87,6 +87,79 @@ impl Watch for Watcher<'_> {
     }
 }
 
+/// Whether standard error is a terminal on which a line can be drawn over.
+fn can_draw() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    io::stderr().is_terminal() && !is_dumb
+}
+
+/// Shows how far many tasks are that run side by side.
+pub struct Tasks {
+    jobs: usize,
+    color: bool,
+    is_terminal: bool,
+    start: Instant,
+    state: Mutex<Shares>,
+}
+
+struct Shares {
+    /// Of each task, how much is done.
+    done: Vec<f64>,
+    drawn: Option<Instant>,
+}
+
+impl Tasks {
+    pub fn new(n_tasks: usize, jobs: usize, color: bool) -> Self {
+        let state = Shares { done: vec![0.0; n_tasks], drawn: None };
+        Tasks { jobs, color, is_terminal: can_draw(), start: Instant::now(), state: Mutex::new(state) }
+    }
+
+    /// So much of a task is done.
+    pub fn step(&self, task_idx: usize, done: f64) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.done[task_idx] = done;
+        if self.is_terminal && state.drawn.unwrap_or(self.start).elapsed() >= INTERVAL {
+            self.draw(&state);
+            state.drawn = Some(Instant::now());
+        }
+    }
+
+    fn draw(&self, state: &Shares) {
+        let n_tasks = state.done.len();
+        let n_done = state.done.iter().filter(|&&done| done >= 1.0).count();
+        let share = state.done.iter().sum::<f64>() / n_tasks as f64;
+        let left = state.left(self.start.elapsed(), self.jobs);
+        let left = left.map_or("".to_owned(), |left| format!("  {} left", Time(left)));
+        let bar = paint(Bar(share), style::BAR, self.color);
+        let _ = write!(io::stderr().lock(), "\r\x1b[2K  {n_done}/{n_tasks} done  {bar}{left}");
+    }
+
+    /// Takes the line away and gives the time that was needed.
+    pub fn finish(self) -> Time {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if state.drawn.is_some() {
+            let _ = write!(io::stderr().lock(), "\r\x1b[2K");
+        }
+        Time(self.start.elapsed())
+    }
+}
+
+impl Shares {
+    /// The time left at the pace so far, if the tasks go on to be taken up in order by whichever job is free.
+    fn left(&self, elapsed: Duration, jobs: usize) -> Option<Duration> {
+        let done: f64 = self.done.iter().sum();
+        let pace = done / (elapsed.as_secs_f64() * jobs as f64);
+        let mut loads = vec![0.0; jobs];
+        for rest in self.done.iter().map(|done| 1.0 - done) {
+            if let Some(least) = loads.iter_mut().min_by(|a, b| f64::total_cmp(a, b)) {
+                *least += rest;
+            }
+        }
+        let longest = loads.into_iter().fold(0.0, f64::max);
+        Duration::try_from_secs_f64(longest / pace).ok().filter(|_| done > 0.0)
+    }
+}
+
 /// A share from 0 to 1 as a bar.
 struct Bar(f64);
 
@@ -115,6 +188,21 @@ impl Display for Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_left_is_that_of_the_busiest_job() {
+        let left = |done: &[f64], seconds: u64, jobs| {
+            let shares = Shares { done: done.to_vec(), drawn: None };
+            shares.left(Duration::from_secs(seconds), jobs).map(|left| left.as_secs_f64().round())
+        };
+        // Half of each of two tasks took a minute.
+        assert_eq!(left(&[0.5, 0.5], 60, 2), Some(60.0));
+        // Two tasks took two minutes side by side; of three more, one job does two.
+        assert_eq!(left(&[1.0, 1.0, 0.0, 0.0, 0.0], 120, 2), Some(240.0));
+        // One task is left, and the other job idles.
+        assert_eq!(left(&[1.0, 1.0, 0.0], 120, 2), Some(120.0));
+        assert_eq!(left(&[0.0], 10, 1), None);
+    }
 
     #[test]
     fn shows() {

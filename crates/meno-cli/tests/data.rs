@@ -309,3 +309,149 @@ fn bad_input_is_an_error_with_its_place() {
     "#]],
     );
 }
+
+const SET: [(&str, &[u8]); 8] = [
+    ("data/train/seq.in", b"fly to boston\nfly to new york today\n"),
+    ("data/train/seq.out", b"O O B-city\nO O B-city I-city B-day\n"),
+    ("data/test/seq.in", b"fly from paris to lyon today\nstop\n"),
+    ("data/test/seq.out", b"O O B-city O B-city B-day\nO\n"),
+    ("data/test/label", b"fly\nstop\n"),
+    ("new.tsv", b"city\tOslo\ncity\tSan Jose\n"),
+    ("seen.json", b"{\"city\": [\"Oslo\",\n \"New York\",\n \"Boston\"]}"),
+    ("bad.tsv", b"city\tOslo\ncity\n"),
+];
+
+#[test]
+fn new_concepts_are_put_into_a_set() {
+    let dir = folder(&SET);
+    let made = run(dir.path(), "new-concepts data/test --values new.tsv --train data --out out --copies 2");
+    expect![[r#"
+        exit 0
+        ---
+        out: 1 utterance with 2 new concepts, from 2 values of 1 slot and 2 utterances
+    "#]]
+    .assert_eq(&made);
+    let file = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+    expect![[r#"
+        fly from san jose to oslo today
+        O O B-unknown I-unknown O B-unknown B-day
+        O O B-city I-city O B-city B-day
+        fly
+    "#]]
+    .assert_eq(&["seq.in", "seq.out", "seq.true", "label"].map(|name| file(&format!("out/{name}"))).concat());
+    // A dataset means its test split; the same seed gives the same bytes, another one other bytes.
+    let again = run(
+        dir.path(),
+        "new-concepts data --values new.tsv --train data/train --out again --copies 2 --seed 1",
+    );
+    assert!(again.starts_with("exit 0\n"), "{again}");
+    for name in ["seq.in", "seq.out", "seq.true", "label"] {
+        assert_eq!(file(&format!("out/{name}")), file(&format!("again/{name}")));
+    }
+    let orders: std::collections::BTreeSet<String> = (1..9)
+        .map(|seed| {
+            run(dir.path(), &format!("new-concepts data --values new.tsv --out seed{seed} --seed {seed}"));
+            file(&format!("seed{seed}/seq.in"))
+        })
+        .collect();
+    assert_eq!(orders.len(), 2);
+    expect![[r#"
+        exit 0
+        ---
+        nothing found
+    "#]]
+    .assert_eq(&run(dir.path(), "check out"));
+}
+
+#[test]
+fn values_that_training_has_are_no_new_concepts() {
+    let dir = folder(&SET);
+    expect![[r#"
+        exit 2
+        ---
+        seen.json:2: `new york` of city is not new: training has it, data/train:2
+        seen.json:3: `boston` of city is not new: training has it, data/train:1
+        error: seen.json: training has 2 values of 3
+        hint: take these lines away, or leave them out with --skip-seen
+    "#]]
+    .assert_eq(&run(dir.path(), "new-concepts data --values seen.json --train data --out out"));
+    assert!(!dir.path().join("out").exists());
+    expect![[r#"
+        exit 0
+        ---
+        seen.json: 2 values left out, which training has
+        out: 1 utterance with 2 new concepts, from 1 value of 1 slot and 2 utterances
+    "#]]
+    .assert_eq(&run(dir.path(), "new-concepts data --values seen.json --train data --out out --skip-seen"));
+    assert!(dir.path().join("out/seq.true").exists());
+}
+
+#[test]
+fn new_concepts_need_a_list_and_a_place() {
+    let dir = folder(&SET);
+    fs::create_dir(dir.path().join("full")).unwrap();
+    fs::write(dir.path().join("full/file"), "").unwrap();
+    let mut all = String::new();
+    for args in [
+        "data --values bad.tsv --out out",
+        "data --values nowhere --out out",
+        "nowhere --values new.tsv --out out",
+        "data --values new.tsv --train nowhere --out out",
+        "data --values new.tsv --out full",
+        "data --values new.tsv --out new.tsv",
+        "data --values new.tsv --out out --copies 0",
+        "data --values new.tsv --out out --skip-seen",
+    ] {
+        let shown = run(dir.path(), &format!("new-concepts {args}"));
+        let error: Vec<&str> = shown.lines().filter(|line| !line.starts_with("note: ")).collect();
+        all += &format!("{args}\n{}\n", error.join("\n"));
+    }
+    expect![[r#"
+        data --values bad.tsv --out out
+        exit 2
+        ---
+        error: bad.tsv:2: no tab in `city`
+        hint: a line is a slot, a tab and a value; or the file is JSON, {"slot": ["value", ...]}
+        data --values nowhere --out out
+        exit 2
+        ---
+        error: cannot read nowhere: No such file or directory (os error 2)
+        hint: check the path; `meno data stats DIR` shows what is in a folder
+        nowhere --values new.tsv --out out
+        exit 2
+        ---
+        error: cannot read nowhere: No such file or directory (os error 2)
+        hint: check the path; `meno data stats DIR` shows what is in a folder
+        data --values new.tsv --train nowhere --out out
+        exit 2
+        ---
+        error: cannot read nowhere: No such file or directory (os error 2)
+        hint: check the path; `meno data stats DIR` shows what is in a folder
+        data --values new.tsv --out full
+        exit 2
+        ---
+        error: full is there and not empty
+        hint: name another folder
+        data --values new.tsv --out new.tsv
+        exit 2
+        ---
+        error: cannot write new.tsv: Not a directory (os error 20)
+        data --values new.tsv --out out --copies 0
+        exit 2
+        ---
+        error: invalid value '0' for '--copies <N>': number would be zero for non-zero type
+
+        For more information, try '--help'.
+        data --values new.tsv --out out --skip-seen
+        exit 2
+        ---
+        error: the following required arguments were not provided:
+          --train <DIR>
+
+        Usage: meno data new-concepts --values <FILE> --out <OUT> --train <DIR> --skip-seen <TEST>
+
+        For more information, try '--help'.
+    "#]]
+    .assert_eq(&all);
+    assert!(!dir.path().join("out").exists());
+}

@@ -72,7 +72,8 @@ fn unsure_of_the_restaurant_and_of_nothing_else() {
     for seed in 1..=3 {
         let model = model(seed);
         let annotation = model.worker().annotate("Reserve at Mario's Italiano for 1 pm", Reading::Text);
-        let labels: Vec<(&str, &str)> = annotation.tokens.iter().map(|token| (token.text, &*token.label)).collect();
+        let labels: Vec<(&str, &str)> =
+            annotation.tokens.iter().map(|token| (token.text, &*token.label)).collect();
         let expected = [
             ("Reserve", "O"),
             ("at", "O"),

@@ -111,12 +111,23 @@ pub(super) struct Frame {
 impl Frame {
     /// Draws axes with their labels and a grid, from `top` to the lower edge of the scene.
     pub(super) fn draw(scene: &mut Scene, top: f64, x: (Scale, &str), y: (Scale, &str)) -> Self {
+        Self::draw_with(scene, top, x, &x.0.ticks(), y)
+    }
+
+    /// As [`Self::draw`], with other ticks from left to right.
+    pub(super) fn draw_with(
+        scene: &mut Scene,
+        top: f64,
+        x: (Scale, &str),
+        x_ticks: &[(f64, String)],
+        y: (Scale, &str),
+    ) -> Self {
         let widths = y.0.ticks().into_iter().map(|(_, name)| scene.text_width(&name, TICK_SIZE));
         let left = MARGIN + 26.0 + widths.fold(0.0, f64::max);
         let bottom = scene.height - MARGIN - 40.0;
         let area = Rect { x: left, y: top, width: scene.width - MARGIN - 8.0 - left, height: bottom - top };
         let frame = Frame { area, x: x.0, y: y.0 };
-        frame.draw_x(scene, x.1);
+        frame.draw_x(scene, x.1, x_ticks);
         frame.draw_y(scene, y.1);
         frame
     }
@@ -127,14 +138,14 @@ impl Frame {
         (left + self.x.share(x) * width, top + (1.0 - self.y.share(y)) * height)
     }
 
-    fn draw_x(&self, scene: &mut Scene, label: &str) {
+    fn draw_x(&self, scene: &mut Scene, label: &str, ticks: &[(f64, String)]) {
         let Rect { x: left, y: top, width, height } = self.area;
         let bottom = top + height;
-        for (value, name) in self.x.ticks() {
-            let x = self.at(value, self.y.low).0;
+        for (value, name) in ticks {
+            let x = self.at(*value, self.y.low).0;
             scene.line(vec![(x, top), (x, bottom)], Stroke::solid(GRID, 1.0));
             scene.line(vec![(x, bottom), (x, bottom + 4.0)], Stroke::solid(SOFT_INK, 1.0));
-            scene.text(Text::new(name, (x, bottom + 18.0), TICK_SIZE, Anchor::Middle));
+            scene.text(Text::new(name.clone(), (x, bottom + 18.0), TICK_SIZE, Anchor::Middle));
         }
         scene.line(vec![(left, bottom), (left + width, bottom)], Stroke::solid(SOFT_INK, 1.0));
         let label = scene.fit(label, LABEL_SIZE, width);

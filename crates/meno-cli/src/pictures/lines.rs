@@ -22,10 +22,12 @@ pub struct Lines {
 }
 
 /// An axis.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Axis {
     /// What it measures, with the unit.
     pub label: String,
+    /// The names of the places 0, 1, 2 and so on; empty for an axis of numbers.
+    pub names: Vec<String>,
     /// What it shows; by default all points.
     pub range: Option<(f64, f64)>,
 }
@@ -62,7 +64,11 @@ impl Lines {
             })
             .collect();
         let top = legend::draw(&mut scene, &entries);
-        let frame = Frame::draw(&mut scene, top, (x, &self.x.label), (y, &self.y.label));
+        let x_ticks = match self.x.names.as_slice() {
+            [] => x.ticks(),
+            names => names.iter().enumerate().map(|(idx, name)| (idx as f64, name.clone())).collect(),
+        };
+        let frame = Frame::draw_with(&mut scene, top, (x, &self.x.label), &x_ticks, (y, &self.y.label));
         for (idx, series) in self.series.iter().enumerate().rev() {
             series.draw_band(&mut scene, &frame, idx);
         }

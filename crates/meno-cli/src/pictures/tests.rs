@@ -35,8 +35,8 @@ fn curves() -> Lines {
     };
     Lines {
         title: "Precision and recall of words of new concepts".to_owned(),
-        x: Axis { label: "recall".to_owned(), range: Some((0.0, 1.0)) },
-        y: Axis { label: "precision".to_owned(), range: Some((0.0, 1.0)) },
+        x: Axis { label: "recall".to_owned(), range: Some((0.0, 1.0)), ..Axis::default() },
+        y: Axis { label: "precision".to_owned(), range: Some((0.0, 1.0)), ..Axis::default() },
         series: vec![
             curve("calibrated entropy (AUPR 0.80)", 4.0),
             curve("entropy of α + 1 (AUPR 0.71)", 2.5),
@@ -58,8 +58,11 @@ fn sweep() -> Lines {
     };
     Lines {
         title: "New-concept F1 against the radius of the ball".to_owned(),
-        x: Axis { label: "δ".to_owned(), range: None },
-        y: Axis { label: "F1 (scoring c), mean and standard deviation of 10 seeds".to_owned(), range: None },
+        x: Axis { label: "δ".to_owned(), ..Axis::default() },
+        y: Axis {
+            label: "F1 (scoring c), mean and standard deviation of 10 seeds".to_owned(),
+            ..Axis::default()
+        },
         series: vec![series("calibrated entropy", 68.0, 3.1), series("confidence", 55.0, 1.4)],
     }
 }

@@ -24,6 +24,7 @@ mod format;
 mod jsonl;
 mod markup;
 mod massive;
+mod new_concepts;
 mod rasa;
 mod scheme;
 mod snips;
@@ -39,6 +40,7 @@ pub use dataset::{Split, read_split, splits};
 pub use finding::{Finding, Kind};
 pub use folder::FolderText;
 pub use format::{Format, demand_fit, read, write, write_with};
+pub use new_concepts::{NewValue, NewValues};
 pub use scheme::Scheme;
 pub use tags::TokenSpan;
 

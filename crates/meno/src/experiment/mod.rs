@@ -4,6 +4,7 @@
 //! The engine has no clock, so the caller brings one.
 
 pub mod paper;
+pub mod unknown;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -61,31 +62,43 @@ pub fn accuracy(
     now: &(dyn Fn() -> Duration + Sync),
     finished: &(dyn Fn(&Run) + Sync),
 ) -> Result<Vec<Run>> {
+    in_parallel(seeds.len(), jobs, |run_idx| {
+        let run = run(dataset, &TrainSettings { seed: seeds[run_idx], ..settings.clone() }, now)?;
+        finished(&run);
+        Ok(run)
+    })
+}
+
+/// Does `n` pieces of work, `jobs` at a time, and gives what came of them in order. After a failure none is begun.
+pub fn in_parallel<T: Send>(
+    n: usize,
+    jobs: usize,
+    work: impl Fn(usize) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
-    let runs: Mutex<Vec<(usize, Result<Run>)>> = Mutex::new(Vec::new());
+    let done: Mutex<Vec<(usize, Result<T>)>> = Mutex::new(Vec::new());
     let job = || {
         while !failed.load(Ordering::Relaxed) {
-            let run_idx = next.fetch_add(1, Ordering::Relaxed);
-            let Some(&seed) = seeds.get(run_idx) else { break };
-            let run = run(dataset, &TrainSettings { seed, ..settings.clone() }, now);
-            match &run {
-                Ok(run) => finished(run),
-                Err(_) => failed.store(true, Ordering::Relaxed),
+            let idx = next.fetch_add(1, Ordering::Relaxed);
+            if idx >= n {
+                break;
             }
-            runs.lock().unwrap_or_else(PoisonError::into_inner).push((run_idx, run));
+            let result = work(idx);
+            failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((idx, result));
         }
     };
     std::thread::scope(|scope| {
         // One job runs here; that fewer threads than asked for can be had only costs time.
-        for _ in 1..jobs.clamp(1, seeds.len().max(1)) {
+        for _ in 1..jobs.clamp(1, n.max(1)) {
             let _ = std::thread::Builder::new().spawn_scoped(scope, job);
         }
         job();
     });
-    let mut runs = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
-    runs.sort_by_key(|(run_idx, _)| *run_idx);
-    runs.into_iter().map(|(_, run)| run).collect()
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(idx, _)| *idx);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 fn run(dataset: &Dataset, settings: &TrainSettings, now: &(dyn Fn() -> Duration + Sync)) -> Result<Run> {

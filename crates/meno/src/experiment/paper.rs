@@ -1,23 +1,23 @@
 //! The experiments of Shen, Chen and Jin (2020): every method of their tables on both of their models.
 //!
-//! Enters: a data set with a set of new concepts, and a seed. Leaves: for the plain and the calibrated model and each
-//! method the slot F1 on in-domain test after the threshold and the four scorings of new concepts
-//! ([`crate::metrics::new_concepts`]), and for each measure how well it tells words of new concepts from others.
-//! Thresholds come from the valid set alone.
+//! Enters: a data set with a set of new concepts, and settings. Leaves: a model, and for it and each method the slot F1
+//! on in-domain test after the threshold and the four scorings of new concepts ([`crate::metrics::new_concepts`]), and
+//! for each measure how well it tells words of new concepts from others. Thresholds come from the valid set alone.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
 use crate::corpus::{Corpus, UNKNOWN, Utterance, tags};
 use crate::decision::{Judged, Threshold, mark};
 use crate::engine::{Assessed, Assessor, Measure, Model};
-use crate::metrics::calibration_error::{Bin, Reliability};
+use crate::metrics::calibration_error::Reliability;
 use crate::metrics::detection::Ranking;
 use crate::metrics::new_concepts::{NewConceptScores, NewConcepts};
 use crate::metrics::risk_coverage::RiskCoverage;
 use crate::metrics::{Evaluation, Mode};
-use crate::train::{CalibrationSettings, Outcome, TrainSettings, fit};
+use crate::train::{CalibrationSettings, EpochReport, Outcome, Progress, TrainSettings, Watch, fit};
 use crate::uncertainty::Score;
 use crate::{Error, Result};
 
@@ -31,6 +31,19 @@ pub enum Kind {
     Calibrated,
     /// The tagger as it is.
     Plain,
+}
+
+impl Kind {
+    /// Both, in the order of the paper's columns.
+    pub const ALL: [Kind; 2] = [Kind::Calibrated, Kind::Plain];
+
+    /// The name it has in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Calibrated => "calibrated",
+            Kind::Plain => "plain",
+        }
+    }
 }
 
 /// How the experiment is run.
@@ -62,6 +75,13 @@ impl PaperSettings {
     pub fn measures(&self) -> Vec<Measure> {
         let is_slow = |measure: &Measure| !matches!(measure, Measure::Logits(_));
         Measure::all().filter(|measure| !self.quick || !is_slow(measure)).collect()
+    }
+
+    /// The methods that are judged: the paper's, then ours.
+    pub fn methods(&self) -> Vec<Method> {
+        let measures = self.measures();
+        let is_taken = |method: &Method| method.measure.is_none_or(|measure| measures.contains(&measure));
+        Method::of_the_paper().into_iter().chain(Method::of_ours()).filter(is_taken).collect()
     }
 
     /// The settings of one training.
@@ -115,20 +135,13 @@ impl Method {
     }
 }
 
-/// Both models of a seed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SeedRun {
-    /// What all randomness came from.
-    pub seed: u64,
-    /// What each model gave.
-    pub models: Vec<ModelRun>,
-}
-
 /// One model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ModelRun {
     /// Which.
     pub kind: Kind,
+    /// What all randomness came from.
+    pub seed: u64,
     /// The epoch that was the best on valid.
     pub epoch: usize,
     /// Slot F1 on valid, in percent, without a threshold.
@@ -145,8 +158,8 @@ pub struct ModelRun {
     pub methods: Vec<MethodRun>,
     /// How each measure ranks words.
     pub measures: Vec<MeasureRun>,
-    /// What pictures are drawn from.
-    pub sample: Sample,
+    /// What pictures are drawn from, if they were asked for.
+    pub sample: Option<Sample>,
 }
 
 /// One method on one model.
@@ -186,8 +199,10 @@ pub struct Sample {
     /// For each measure points of its curves: recall and precision, coverage and risk.
     pub curves: Vec<Curves>,
     /// How often labels of a probability are right, in-domain.
-    pub reliability: Vec<(f64, f64, usize, f64, f64)>,
-    /// The calibration matrix without what its ReLU cuts off, row by row; empty for the plain model.
+    pub reliability: Reliability,
+    /// The names of the labels.
+    pub labels: Vec<String>,
+    /// The calibration matrix of the labels without what its ReLU cuts off, row by row; empty for the plain model.
     pub matrix: Vec<Vec<f32>>,
 }
 
@@ -205,46 +220,31 @@ pub struct Curves {
 /// At most this many scores and points are kept for pictures.
 const SAMPLE: usize = 1000;
 
-/// Trains and judges both models of a seed. `step` is told the share that is done and can stop it.
-pub fn run_seed(
+/// Trains a model on one thread. `step` is told the share that is done, and stops the training by `false`.
+pub fn train(
     dataset: &Dataset,
-    new_concepts: &Corpus,
-    settings: &PaperSettings,
-    seed: u64,
+    settings: &TrainSettings,
     step: &mut (dyn FnMut(f64) -> bool + Send),
-) -> Result<Option<SeedRun>> {
-    demand_new_concepts(new_concepts)?;
-    let mut models = Vec::new();
-    for kind in [Kind::Calibrated, Kind::Plain] {
-        let before = models.len() as f64;
-        let mut watch = Share { step, before };
-        let training = settings.training(kind, seed);
-        let outcome = fit(&dataset.train, &dataset.valid, &training, 1, None, &mut watch)?;
-        let Outcome::Finished(model) = outcome else { return Ok(None) };
-        models.push(judge(&model, kind, dataset, new_concepts, settings, seed)?);
+) -> Result<Option<Box<Model>>> {
+    match fit(&dataset.train, &dataset.valid, settings, 1, None, &mut Share(step))? {
+        Outcome::Finished(model) => Ok(Some(model)),
+        Outcome::Stopped { .. } => Ok(None),
     }
-    Ok(Some(SeedRun { seed, models }))
 }
 
-/// Half of what is to be done is one model; nine tenths of that its training.
-struct Share<'a> {
-    step: &'a mut (dyn FnMut(f64) -> bool + Send),
-    before: f64,
-}
+/// Tells the share that is done.
+struct Share<'a>(&'a mut (dyn FnMut(f64) -> bool + Send));
 
-impl crate::train::Watch for Share<'_> {
-    fn step(&mut self, progress: &crate::train::Progress) -> std::ops::ControlFlow<()> {
-        let trained = (progress.epoch as f64 - 1.0 + progress.share) / progress.epochs as f64;
-        if (self.step)((self.before + 0.9 * trained) / 2.0) {
-            std::ops::ControlFlow::Continue(())
-        } else {
-            std::ops::ControlFlow::Break(())
-        }
+impl Watch for Share<'_> {
+    fn step(&mut self, progress: &Progress) -> ControlFlow<()> {
+        let done = (progress.epoch as f64 - 1.0 + progress.share) / progress.epochs as f64;
+        if (self.0)(done) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
-    fn epoch(&mut self, _: &crate::train::EpochReport) {}
+    fn epoch(&mut self, _: &EpochReport) {}
 }
 
-fn demand_new_concepts(corpus: &Corpus) -> Result<()> {
+/// Fails if there is no new concept in the corpus.
+pub fn demand_new_concepts(corpus: &Corpus) -> Result<()> {
     let labels = corpus.utterances.iter().flat_map(|utterance| &utterance.labels);
     if labels.into_iter().any(|label| tags::split(label).1 == UNKNOWN) {
         return Ok(());
@@ -257,31 +257,27 @@ fn demand_new_concepts(corpus: &Corpus) -> Result<()> {
     })
 }
 
-/// What a model gives.
+/// What a model gives, with a sample for pictures if that is asked for.
 pub fn judge(
     model: &Model,
-    kind: Kind,
     dataset: &Dataset,
     new_concepts: &Corpus,
     settings: &PaperSettings,
-    seed: u64,
+    with_sample: bool,
 ) -> Result<ModelRun> {
+    let TrainSettings { seed, calibrate, .. } = model.record().settings;
     let measures = settings.measures();
     let assessor = Assessor::new(model, &measures, &dataset.train, seed)?;
     let assess = |corpus| Assessment::new(model, &assessor, corpus);
     let [valid, test, new] = [&dataset.valid, &dataset.test, new_concepts].map(assess);
     let outside = words_outside_slots(&dataset.train, model);
-    let methods = Method::of_the_paper().into_iter().chain(Method::of_ours());
-    let methods = methods
-        .filter(|method| method.measure.is_none_or(|measure| measures.contains(&measure)))
+    let methods = settings
+        .methods()
+        .into_iter()
         .map(|method| {
-            let judged = |valid: &Assessment<'_>, i| valid.threshold(&measures, i, settings.budget);
-            let threshold = match method.measure {
-                Some(measure) => {
-                    let measure_idx = measures.iter().position(|&other| other == measure);
-                    let measure_idx = measure_idx.expect("filtered above");
-                    Some((measure_idx, judged(&valid, measure_idx)?))
-                }
+            let measure_idx = measures.iter().position(|&measure| Some(measure) == method.measure);
+            let threshold = match measure_idx {
+                Some(idx) => Some((idx, valid.threshold(&measures, idx, settings.budget)?)),
                 None => None,
             };
             let rule = Rule { model, threshold, outside: method.oov.then_some(&outside) };
@@ -290,8 +286,10 @@ pub fn judge(
         .collect::<Result<Vec<_>>>()?;
     let plain = test.evaluate(|_, _| false)?.report();
     let reliability = test.reliability()?;
+    let with_sample = with_sample.then(|| sample(model, &measures, &test, &new, &reliability));
     Ok(ModelRun {
-        kind,
+        kind: if calibrate.is_some() { Kind::Calibrated } else { Kind::Plain },
+        seed,
         epoch: model.record().epoch,
         valid_f1: model.record().valid_slot_f1,
         test_f1: plain.slot_f1,
@@ -304,7 +302,7 @@ pub fn judge(
         brier: test.brier(),
         methods,
         measures: rank(&measures, &test, &new)?,
-        sample: sample(model, &measures, &test, &new, &reliability)?,
+        sample: with_sample.transpose()?,
     })
 }
 
@@ -318,14 +316,14 @@ fn words_outside_slots<'c>(train: &'c Corpus, model: &'c Model) -> HashSet<&'c s
 }
 
 /// A corpus and what a model thinks of its words.
-struct Assessment<'a> {
+pub(super) struct Assessment<'a> {
     utterances: &'a [Utterance],
     assessed: Vec<Assessed>,
     first_choices: Vec<Vec<&'a str>>,
 }
 
 impl<'a> Assessment<'a> {
-    fn new(model: &'a Model, assessor: &Assessor<'a>, corpus: &'a Corpus) -> Self {
+    pub(super) fn new(model: &'a Model, assessor: &Assessor<'a>, corpus: &'a Corpus) -> Self {
         let assessed = assessor.assess(&corpus.utterances);
         let name = |&label: &u32| model.features().labels.name(label);
         let first_choices =
@@ -333,7 +331,12 @@ impl<'a> Assessment<'a> {
         Assessment { utterances: &corpus.utterances, assessed, first_choices }
     }
 
-    fn threshold(&self, measures: &[Measure], measure_idx: usize, budget: f64) -> Result<Threshold> {
+    pub(super) fn threshold(
+        &self,
+        measures: &[Measure],
+        measure_idx: usize,
+        budget: f64,
+    ) -> Result<Threshold> {
         let judged: Vec<_> = (self.utterances.iter().zip(&self.assessed).zip(&self.first_choices))
             .map(|((utterance, assessed), first_choices)| Judged {
                 gold: &utterance.labels,
@@ -345,13 +348,17 @@ impl<'a> Assessment<'a> {
     }
 
     /// The final labels of an utterance, with the words unknown that `is_unknown` says by their number.
-    fn labels(&self, i: usize, is_unknown: impl Fn(usize, usize) -> bool) -> Vec<std::borrow::Cow<'a, str>> {
+    pub(super) fn labels(
+        &self,
+        i: usize,
+        is_unknown: impl Fn(usize, usize) -> bool,
+    ) -> Vec<std::borrow::Cow<'a, str>> {
         let first = &self.first_choices[i];
         let unknown: Vec<bool> = (0..first.len()).map(|word| is_unknown(i, word)).collect();
         mark(first, &unknown)
     }
 
-    fn evaluate(&self, is_unknown: impl Fn(usize, usize) -> bool) -> Result<Evaluation> {
+    pub(super) fn evaluate(&self, is_unknown: impl Fn(usize, usize) -> bool) -> Result<Evaluation> {
         let mut evaluation = Evaluation::new(Mode::Conlleval);
         for (i, utterance) in self.utterances.iter().enumerate() {
             evaluation.add(&utterance.labels, &self.labels(i, &is_unknown), "", "")?;
@@ -391,14 +398,19 @@ impl<'a> Assessment<'a> {
 }
 
 /// When a word is unknown.
-struct Rule<'a> {
+pub(super) struct Rule<'a> {
     model: &'a Model,
     threshold: Option<(usize, Threshold)>,
     outside: Option<&'a HashSet<&'a str>>,
 }
 
-impl Rule<'_> {
-    fn is_unknown(&self, assessment: &Assessment<'_>, i: usize, word: usize) -> bool {
+impl<'a> Rule<'a> {
+    /// Words over the threshold of the only measure.
+    pub(super) fn over(model: &'a Model, threshold: Threshold) -> Self {
+        Rule { model, threshold: Some((0, threshold)), outside: None }
+    }
+
+    pub(super) fn is_unknown(&self, assessment: &Assessment<'_>, i: usize, word: usize) -> bool {
         let over = self.threshold.as_ref().is_some_and(|(measure_idx, threshold)| {
             threshold.is_unknown(assessment.assessed[i].uncertainty[*measure_idx][word])
         });
@@ -425,7 +437,11 @@ impl Rule<'_> {
     }
 }
 
-fn rank(measures: &[Measure], test: &Assessment<'_>, new: &Assessment<'_>) -> Result<Vec<MeasureRun>> {
+pub(super) fn rank(
+    measures: &[Measure],
+    test: &Assessment<'_>,
+    new: &Assessment<'_>,
+) -> Result<Vec<MeasureRun>> {
     let run = |(measure_idx, measure): (usize, &Measure)| {
         let detection = ranking(measure_idx, test, new)?.detection();
         let risk = risk_coverage(measure_idx, new)?;
@@ -472,11 +488,11 @@ fn sample(
             risk_coverage: thinned(risks.iter().map(|point| (point.coverage, point.risk)).collect()),
         })
     };
-    let bin = |bin: &Bin| (bin.lower, bin.upper, bin.count, bin.confidence, bin.accuracy);
     Ok(Sample {
         scores: measures.iter().enumerate().map(scores).collect(),
         curves: measures.iter().enumerate().map(curves).collect::<Result<_>>()?,
-        reliability: reliability.bins.iter().map(bin).collect(),
+        reliability: reliability.clone(),
+        labels: model.features().labels.names().to_vec(),
         matrix: model.calibration_matrix(),
     })
 }
@@ -487,4 +503,68 @@ fn thinned<T: Copy>(values: Vec<T>) -> Vec<T> {
         return values;
     }
     (0..SAMPLE).map(|i| values[i * (values.len() - 1) / (SAMPLE - 1)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::FolderText;
+
+    fn corpus(words: &str, labels: &str, truth: Option<&str>) -> Corpus {
+        FolderText { words, labels, truth, intents: None }.read("toy".as_ref()).unwrap()
+    }
+
+    fn dataset() -> Dataset {
+        let words = "play blue\nstop\nplay red moon\nplay blue moon please\nstop it\nwake me at six\n";
+        let labels = "O B-song\nO\nO B-song I-song\nO B-song I-song O\nO O\nO O O B-time\n";
+        let corpus = corpus(words, labels, None);
+        Dataset { train: corpus.clone(), valid: corpus.clone(), test: corpus }
+    }
+
+    fn new_concepts() -> Corpus {
+        corpus(
+            "play golden river\nwake me at dusk\n",
+            "O B-unknown I-unknown\nO O O B-unknown\n",
+            Some("O B-song I-song\nO O O B-time\n"),
+        )
+    }
+
+    #[test]
+    fn thresholds_keep_to_the_budget() {
+        let train_settings =
+            TrainSettings { epochs: 12, embedding: 16, hidden: 16, ..TrainSettings::default() };
+        let settings = PaperSettings { train: train_settings, budget: 20.0, ..PaperSettings::default() };
+        for kind in Kind::ALL {
+            let model = train(&dataset(), &settings.training(kind, 3), &mut |_| true).unwrap().unwrap();
+            let run = judge(&model, &dataset(), &new_concepts(), &settings, true).unwrap();
+            assert_eq!((run.kind, run.seed), (kind, 3));
+            let names: Vec<String> = settings.methods().into_iter().map(Method::name).collect();
+            assert!(run.methods.iter().map(|method| &method.method).eq(&names));
+            for method in &run.methods {
+                let NewConceptScores { a, b, c, d, .. } = method.new_concepts;
+                // Valid is test here. The rule of words never seen outside slots has no budget.
+                let is_within = method.test_f1 >= run.test_f1 - settings.budget - 1e-9;
+                assert!(is_within || method.method.ends_with("oov"), "{method:?}");
+                assert_eq!([a.support, b.support, c.support, d.support], [2; 4]);
+                assert!(a.precision >= c.precision && c.precision >= d.precision, "{method:?}");
+            }
+            let never = run.methods.iter().find(|method| method.method == "never").unwrap();
+            assert_eq!(
+                (never.test_f1, never.threshold, never.new_concepts.unknown_spans),
+                (run.test_f1, None, 0)
+            );
+            let sample = run.sample.unwrap();
+            assert_eq!(sample.matrix.len(), if kind == Kind::Calibrated { sample.labels.len() } else { 0 });
+            assert!(sample.scores.iter().all(|(_, known, new)| (known.len(), new.len()) == (16, 3)));
+        }
+    }
+
+    #[test]
+    fn a_training_can_be_stopped_and_a_set_without_new_concepts_is_refused() {
+        let settings = PaperSettings::default().training(Kind::Plain, 1);
+        assert!(train(&dataset(), &settings, &mut |_| false).unwrap().is_none());
+        let error = demand_new_concepts(&dataset().test).unwrap_err();
+        assert_eq!(error.to_string(), "toy:1: no new concept in it: no word is labelled `B-unknown`");
+        demand_new_concepts(&new_concepts()).unwrap();
+    }
 }

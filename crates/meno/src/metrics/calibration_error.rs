@@ -4,7 +4,7 @@
 //! the right label. Leaves: the expected calibration error ECE = sum over bins of n_b / n |accuracy_b - confidence_b|
 //! (Guo et al., 2017), its bins for a reliability diagram, and the Brier score.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
@@ -12,14 +12,14 @@ use crate::{Error, Result};
 pub const BINS: usize = 15;
 
 /// Confidence against accuracy, in bins of equal width over 0 to 1.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reliability {
     /// From the lowest confidence to the highest; empty ones are there too.
     pub bins: Vec<Bin>,
 }
 
 /// The words whose confidence is above `lower` and at most `upper`; 0 belongs to the first bin.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bin {
     /// The lower limit, not in the bin.
     pub lower: f64,

@@ -1,5 +1,12 @@
 //! `meno experiment`: what the documentation claims, repeated.
 
+mod cells;
+mod figures;
+mod paper;
+mod published;
+mod runs;
+mod sweep;
+
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -15,6 +22,7 @@ use serde::Serialize;
 
 use crate::output::{pretty, print};
 use crate::settings::{TrainArgs, threads};
+use crate::style::Style;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,6 +41,10 @@ enum Command {
     /// Train with several seeds, test each model, print a Markdown table with mean and standard deviation.
     #[command(after_help = EXAMPLES)]
     Accuracy(AccuracyArgs),
+    /// Find new concepts by every method of Shen, Chen and Jin (2020), and write their table and pictures.
+    Paper(paper::Args),
+    /// Train the calibrated model with several values of a setting, and write a table and a picture.
+    Sweep(sweep::Args),
 }
 
 #[derive(clap::Args)]
@@ -54,8 +66,28 @@ struct AccuracyArgs {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> Result<ExitCode> {
-    let Command::Accuracy(args) = args.command;
+pub fn run(args: Args, style: Style) -> Result<ExitCode> {
+    match args.command {
+        Command::Accuracy(args) => run_accuracy(&args),
+        Command::Paper(args) => paper::run(args, style),
+        Command::Sweep(args) => sweep::run(args, style),
+    }
+}
+
+/// The command line, as it can be typed again.
+fn typed() -> String {
+    let quoted = |arg: std::ffi::OsString| {
+        let arg = arg.to_string_lossy().into_owned();
+        let is_plain = arg.chars().all(|c| c.is_alphanumeric() || "/._-+:@,=~".contains(c));
+        if is_plain { arg } else { format!("'{}'", arg.replace('\'', r"'\''")) }
+    };
+    std::iter::once("meno".to_owned())
+        .chain(std::env::args_os().skip(1).map(quoted))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn run_accuracy(args: &AccuracyArgs) -> Result<ExitCode> {
     let settings = args.train.over(TrainSettings::default());
     settings.check()?;
     let datasets: Vec<Dataset> = args.dirs.iter().map(|dir| Dataset::read(dir)).collect::<Result<_>>()?;
