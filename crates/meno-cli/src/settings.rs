@@ -58,12 +58,6 @@ impl TrainArgs {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "How to learn what is unknown")]
 pub struct CalibrationArgs {
-    /// Train with the second loss, which makes the entropy large where it costs nothing; done unless --plain is given.
-    #[arg(long)]
-    calibrate: bool,
-    /// Train the tagger alone.
-    #[arg(long, conflicts_with_all = ["calibrate", "delta", "lambda", "scale", "unknown_words"])]
-    plain: bool,
     /// How far the calibration may move concentrations, as a share of the largest (0.1).
     #[arg(long, value_name = "X")]
     delta: Option<f32>,
@@ -79,19 +73,13 @@ pub struct CalibrationArgs {
 }
 
 impl CalibrationArgs {
-    /// `base` with what was typed.
-    pub fn over(&self, base: TrainSettings) -> TrainSettings {
-        let typed = [self.delta, self.lambda, self.scale, self.unknown_words].iter().any(Option::is_some);
-        let calibrate = match base.calibrate {
-            _ if self.plain => None,
-            None if !self.calibrate && !typed => None,
-            base => Some(self.over_calibration(base.unwrap_or_default())),
-        };
-        TrainSettings { calibrate, ..base }
+    /// Whether anything was.
+    pub fn is_typed(&self) -> bool {
+        [self.delta, self.lambda, self.scale, self.unknown_words].iter().any(Option::is_some)
     }
 
-    /// The same for the second loss alone.
-    pub fn over_calibration(&self, base: CalibrationSettings) -> CalibrationSettings {
+    /// `base` with what was typed.
+    pub fn over(&self, base: CalibrationSettings) -> CalibrationSettings {
         CalibrationSettings {
             lambda: self.lambda.unwrap_or(base.lambda),
             unknown_words: self.unknown_words.unwrap_or(base.unknown_words),

@@ -62,6 +62,16 @@ pub struct Args {
     seed: Option<u64>,
     #[command(flatten)]
     train: TrainArgs,
+    /// Train with the second loss, which makes the entropy large where it costs nothing; done unless --plain is given.
+    #[arg(long, help_heading = "How to learn what is unknown")]
+    calibrate: bool,
+    /// Train the tagger alone.
+    #[arg(
+        long,
+        conflicts_with_all = ["calibrate", "delta", "lambda", "scale", "unknown_words"],
+        help_heading = "How to learn what is unknown"
+    )]
+    plain: bool,
     #[command(flatten)]
     calibration: CalibrationArgs,
     #[command(flatten)]
@@ -122,8 +132,14 @@ impl Job {
             ));
         }
         let base = resume.as_ref().map_or_else(TrainSettings::calibrated, |resume| resume.settings().clone());
-        let base = args.calibration.over(TrainSettings { seed: args.seed.unwrap_or(base.seed), ..base });
-        let settings = args.train.over(base);
+        let calibrate = match base.calibrate {
+            _ if args.plain => None,
+            // A plain training that goes on stays plain.
+            None if !args.calibrate && !args.calibration.is_typed() => None,
+            base => Some(args.calibration.over(base.unwrap_or_default())),
+        };
+        let seed = args.seed.unwrap_or(base.seed);
+        let settings = args.train.over(TrainSettings { calibrate, seed, ..base });
         settings.check()?;
         args.threshold.check()?;
         atomic::demand_writable(&args.output)?;

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::interrupt::Interrupt;
 use crate::output::{count, note, pretty};
 use crate::progress::Tasks;
-use crate::settings::{TrainArgs, threads};
+use crate::settings::{CalibrationArgs, TrainArgs, threads};
 
 /// What all experiments with new concepts are asked.
 #[derive(clap::Args)]
@@ -42,13 +42,16 @@ pub struct RunArgs {
     budget: Option<f64>,
     #[command(flatten)]
     train: TrainArgs,
+    #[command(flatten)]
+    calibration: CalibrationArgs,
 }
 
 impl RunArgs {
     /// The settings that were typed, over the defaults.
     pub fn settings(&self, quick: bool) -> Result<PaperSettings> {
         let base = PaperSettings::default();
-        let train = self.train.over(TrainSettings { calibrate: Some(base.calibrate), ..base.train });
+        let calibrate = self.calibration.over(base.calibrate);
+        let train = self.train.over(TrainSettings { calibrate: Some(calibrate), ..base.train });
         let budget = self.budget.unwrap_or(base.budget);
         if !(0.0..=100.0).contains(&budget) {
             return Err(Error::Setting {
@@ -57,7 +60,6 @@ impl RunArgs {
             });
         }
         train.check()?;
-        let calibrate = train.calibrate.unwrap_or(base.calibrate);
         Ok(PaperSettings { train: TrainSettings { calibrate: None, ..train }, calibrate, budget, quick })
     }
 }
