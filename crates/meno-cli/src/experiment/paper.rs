@@ -35,8 +35,6 @@ to add seeds, type the command again: what is in OUT and has the same settings a
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    #[command(flatten)]
-    run: RunArgs,
     /// How many seeds: 1, 2, and so on.
     #[arg(long, value_name = "N", default_value = "10")]
     seeds: NonZeroUsize,
@@ -46,6 +44,9 @@ pub struct Args {
     /// Whose numbers of the paper stand beside ours; by default those that DIR has its name from.
     #[arg(long, value_name = "NAME")]
     paper: Option<Published>,
+    // Last, because its heading would stand above what follows.
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 /// Runs the command.

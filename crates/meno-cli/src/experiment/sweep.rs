@@ -33,14 +33,15 @@ a picture; after Ctrl-C type the command again.";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    #[command(flatten)]
-    run: RunArgs,
     /// What is changed.
     #[arg(long, value_name = "SETTING")]
     over: Over,
     /// How many seeds: 1, 2, and so on.
     #[arg(long, value_name = "N", default_value = "3")]
     seeds: NonZeroUsize,
+    // Last, because its heading would stand above what follows.
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 /// A setting.
