@@ -111,6 +111,9 @@ impl Display for Heat<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Annotation { text, intent, tokens, .. } = self.annotation;
         let Palette { intent_width, color, .. } = *self.palette;
+        if tokens.is_empty() {
+            return Ok(());
+        }
         let indent = if intent.is_some() { intent_width + 8 } else { 0 };
         let (mut words, mut bars) = (String::new(), String::new());
         let mut done = 0;

@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 
 use expect_test::expect;
-use support::{folder, meno, run, shown, tiny, trained};
+use support::{folder, meno, run, shown, tiny, tiny_dataset, trained};
 
 #[test]
 fn prints_a_table() {
@@ -27,10 +27,94 @@ fn prints_a_table() {
         utterance accuracy     100.00
         token accuracy         100.00
         utterances                 20
+
+        unknown above          entropy ~
+        slot f1 with that      100.00, without 100.00
         ---
         data: taking its test split, data/test
     "#]]
-    .assert_eq(&run(trained(), "eval m data"));
+    .assert_eq(&without_threshold(&run(trained(), "eval m data")));
+}
+
+/// Thresholds depend on the processor.
+fn without_threshold(output: &str) -> String {
+    let line = |line: &str| match line.split_once("entropy ") {
+        Some((before, _)) if line.starts_with("unknown above") => format!("{before}entropy ~\n"),
+        _ => format!("{line}\n"),
+    };
+    output.lines().map(line).collect()
+}
+
+/// A folder with [`trained`]'s model and data, and a set `new` with a new concept.
+fn with_new_concepts() -> tempfile::TempDir {
+    let dir = tiny_dataset();
+    fs::copy(trained().join("m"), dir.path().join("m")).unwrap();
+    let new = dir.path().join("data/new");
+    fs::create_dir(&new).unwrap();
+    for (name, text) in [
+        ("seq.in", "weather in new york\nwake me at zorblax\n"),
+        ("seq.out", "O O B-city I-city\nO O O B-unknown\n"),
+        ("seq.true", "O O B-city I-city\nO O O B-time\n"),
+        ("label", "weather\nalarm\n"),
+    ] {
+        fs::write(new.join(name), text).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn new_concepts_are_judged_by_any_score() {
+    let dir = with_new_concepts();
+    let json = |args: &str| -> serde_json::Value {
+        let output = meno(dir.path(), &format!("eval m data --ood data/new --json {args}")).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", shown(&output)))
+    };
+    let never = json("--threshold 1e9");
+    let unknown = &never["unknown"];
+    assert_eq!((&unknown["score"], &unknown["slot_f1"]), (&"entropy".into(), &100.0.into()));
+    assert_eq!(unknown["new_concepts"]["unknown_spans"], 0);
+    let always = &json("--threshold=-1e9")["unknown"];
+    assert_eq!(always["new_concepts"]["unknown_spans"], 2, "each utterance is one unknown span: {always}");
+    assert_eq!((&always["slot_f1"], &always["slot_f1_before"]), (&0.0.into(), &100.0.into()));
+    for score in [
+        "confidence",
+        "entropy",
+        "entropy-plus-one",
+        "top-variance",
+        "softmax-entropy",
+        "max-logit",
+        "energy",
+        "mutual-information",
+        "dropout",
+        "noise",
+        "mahalanobis",
+        "neighbours",
+    ] {
+        let judged = json(&format!("--score {score} --budget 0"));
+        let unknown = &judged["unknown"];
+        assert_eq!(unknown["score"], score);
+        // Test is valid here.
+        assert_eq!(unknown["slot_f1"], 100.0, "{score}: {unknown}");
+        assert!(unknown["new_concepts"]["words"]["auroc"].is_f64(), "{score}: {unknown}");
+        assert_eq!(unknown["new_concepts"]["c"]["support"], 1, "{score}: {unknown}");
+    }
+    let table = run(dir.path(), "eval m data --ood data/new");
+    assert!(table.contains("new concepts        precision  recall      f1  support\n"), "{table}");
+}
+
+#[test]
+fn refuses_what_has_no_new_concepts() {
+    let dir = with_new_concepts();
+    let output = run(dir.path(), "eval m data --ood data/valid");
+    assert!(output.contains("no new concept in it"), "{output}");
+    let output = run(dir.path(), "eval m data --ood data/new --score luck");
+    assert!(output.starts_with("exit 2\n") && output.contains("error: `luck` is no score"), "{output}");
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    let output = run(dir.path(), "eval m data --ood empty");
+    assert!(output.starts_with("exit 2\n"), "{output}");
+    fs::remove_dir_all(dir.path().join("data/valid")).unwrap();
+    let output = run(dir.path(), "eval m data --score energy");
+    assert!(output.starts_with("exit 2\n") && output.contains("valid"), "{output}");
 }
 
 #[test]

@@ -31,6 +31,15 @@ fn strip(json: &mut serde_json::Value) {
     if let Some(object) = json.as_object_mut() {
         let probability = object.remove("probability").unwrap().as_f64().unwrap();
         assert!(probability > 0.0 && probability <= 1.0, "{probability}");
+        if let Some(uncertainty) = object.remove("uncertainty") {
+            let reason = object.remove("reason").unwrap();
+            let is_over = uncertainty.as_f64().unwrap() > reason["threshold"].as_f64().unwrap();
+            assert_eq!(object["unknown"], is_over);
+            assert_eq!(
+                (&reason["score"], reason["runners_up"].as_array().unwrap().len()),
+                (&"entropy".into(), 2)
+            );
+        }
     }
 }
 
@@ -161,9 +170,10 @@ fn people_get_a_readable_form() {
     let show = |args: &str| {
         let output = pipe(trained(), args, b"Wake me at six!\n\nplay blue by anna");
         let shown = String::from_utf8(output.stdout).unwrap().replace('\x1b', "~");
-        // The probability of an intent depends on the processor.
+        // The probability of an intent depends on the processor, and so does the heat.
         shown
             .lines()
+            .filter(|line| !line.starts_with(' '))
             .map(|line| line.replacen(" 99%", "100%", 1).replacen(" 98%", "100%", 1) + "\n")
             .collect::<String>()
     };
@@ -174,6 +184,45 @@ fn people_get_a_readable_form() {
     "#]].assert_eq(&show("tag m --color always"));
     assert!(show("tag m --color always --json").starts_with('{'));
     assert!(show("tag m --color never").starts_with('{'));
+}
+
+#[test]
+fn a_new_word_is_hot() {
+    let heat = |args: &str| {
+        let output = pipe(trained(), args, b"wake me at zorblax");
+        let shown = String::from_utf8(output.stdout).unwrap();
+        shown.lines().nth(1).unwrap().replace('\x1b', "~")
+    };
+    let shown = heat("tag m --color always --threshold -1e9");
+    assert_eq!(shown.matches("~[97;48;5;160m").count(), 4, "everything is over such a threshold: {shown}");
+    let shown = heat("tag m --color always --threshold 1e9");
+    assert_eq!(shown.matches("~[30;48;5;254m").count(), 4, "nothing is near such a threshold: {shown}");
+}
+
+#[test]
+fn thresholds_and_budgets_can_be_overridden() {
+    let labels = |args: &str| -> Vec<String> {
+        let output = pipe(trained(), &format!("tag m {args}"), b"wake me at six");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        json["tokens"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|token| token["label"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(labels("--threshold 1e9"), ["O", "O", "O", "B-time"]);
+    assert_eq!(labels("--threshold=-1e9"), ["B-unknown", "I-unknown", "I-unknown", "I-unknown"]);
+    assert_eq!(labels("--budget 0"), ["O", "O", "O", "B-time"]);
+    for (args, problem) in [
+        ("--threshold nan", "error: the threshold is NaN"),
+        ("--budget -50", "error: no threshold meets the budget -50"),
+        ("--budget nan", "error: a budget of NaN"),
+        ("--budget 1 --threshold 1", "error: the argument '--budget <POINTS>' cannot be used with"),
+    ] {
+        let output = run(trained(), &format!("tag m data/test/seq.in {args}"));
+        assert!(output.starts_with(&format!("exit 2\n---\n{problem}")), "{args}: {output}");
+    }
 }
 
 #[test]

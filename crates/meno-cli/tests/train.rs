@@ -40,7 +40,15 @@ fn tells_how_it_went() {
     let lines: Vec<&str> = output.lines().map(|line| line.get(..14).unwrap_or(line)).collect();
     assert_eq!(
         lines,
-        ["exit 0", "model  m: epoc", "valid  slot F1", "test   slot F1", "time   0 s on ", "---"]
+        [
+            "exit 0",
+            "model  m: epoc",
+            "valid  slot F1",
+            "test   slot F1",
+            "limit  words w",
+            "time   0 s on ",
+            "---"
+        ]
     );
 
     fs::remove_dir_all(dir.path().join("data/test")).unwrap();
@@ -49,6 +57,72 @@ fn tells_how_it_went() {
     assert_eq!((&json["model"], &json["threads"], &json["test"]), (&"m".into(), &2.into(), &().into()));
     assert_eq!(json["settings"]["epochs"], 2);
     assert!(json["valid_slot_f1"].is_f64() && json["seconds"].is_f64(), "{json}");
+    let unknown = &json["unknown"];
+    assert_eq!((&unknown["score"], &unknown["budget"]), (&"entropy".into(), &1.0.into()), "{json}");
+    assert!(unknown["threshold"].is_f64() && unknown["valid_slot_f1"].is_f64(), "{json}");
+}
+
+#[test]
+fn calibrates_unless_told_not_to() {
+    let dir = tiny_dataset();
+    let settings = |args: &str| -> serde_json::Value {
+        let args = format!("train data -o m --epochs 1 --json {SMALL} {args}");
+        let output = meno(dir.path(), &args).output().unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(json["unknown"]["threshold"].is_f64(), "{json}");
+        json
+    };
+    let default = settings("");
+    assert_eq!(
+        default["settings"]["calibrate"]["unknown_words"],
+        settings("--calibrate")["settings"]["calibrate"]["unknown_words"]
+    );
+    let typed =
+        settings("--delta 0.25 --lambda 0.5 --scale 2 --unknown-words 0.125 --score energy --budget 3");
+    let expected = serde_json::json!({"delta": 0.25, "lambda": 0.5, "scale": 2.0, "unknown_words": 0.125});
+    assert_eq!(typed["settings"]["calibrate"], expected);
+    assert_eq!((&typed["unknown"]["score"], &typed["unknown"]["budget"]), (&"energy".into(), &3.0.into()));
+    let plain = settings("--plain");
+    assert!(plain["settings"]["calibrate"].is_null(), "{plain}");
+    assert_eq!(plain["unknown"]["score"], "softmax-entropy");
+}
+
+#[test]
+fn a_corpus_without_slots_has_no_threshold() {
+    let dir = tiny_dataset();
+    for split in ["train", "valid", "test"] {
+        let path = dir.path().join("data").join(split).join("seq.out");
+        let labels = fs::read_to_string(&path).unwrap();
+        let line = |line: &str| vec!["O"; line.split(' ').count()].join(" ") + "\n";
+        fs::write(path, labels.lines().map(line).collect::<String>()).unwrap();
+    }
+    let output = run(dir.path(), &format!("train data -o m --epochs 1 {SMALL}"));
+    assert!(
+        output.contains("note: no slot in the valid split, so no word will be called unknown"),
+        "{output}"
+    );
+    let output = run(dir.path(), "tag m data/test/seq.in --budget 1");
+    assert!(output.contains("error: the model has no threshold, and nothing to choose one on"), "{output}");
+}
+
+#[test]
+fn refuses_settings_of_the_unknown_before_training() {
+    let dir = tiny_dataset();
+    for (args, problem) in [
+        ("--budget -1", "the budget is -1"),
+        ("--budget nan", "the budget is NaN"),
+        ("--score luck", "`luck` is no score"),
+        ("--delta 2", "delta is 2"),
+        ("--lambda nan", "lambda is NaN"),
+        ("--scale 0", "scale is 0"),
+        ("--unknown-words 1", "unknown_words is 1"),
+    ] {
+        let output = run(dir.path(), &format!("train data -o m {FOR_EVER} {args}"));
+        assert!(output.starts_with(&format!("exit 2\n---\nerror: {problem}")), "{args}: {output}");
+    }
+    let output = run(dir.path(), &format!("train data -o m {FOR_EVER} --plain --delta 0.2"));
+    assert!(output.starts_with("exit 2\n---\nerror: the argument '--plain' cannot be used with"), "{output}");
+    assert_eq!(names(dir.path()), ["data"]);
 }
 
 #[test]

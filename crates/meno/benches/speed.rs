@@ -3,6 +3,7 @@
 //! ```text
 //! cargo bench -p meno --bench speed -- train DIR [--threads N] [--epochs N]   seconds an epoch
 //! cargo bench -p meno --bench speed -- infer DIR        one utterance, from word ids to label ids
+//! cargo bench -p meno --bench speed -- score DIR        the entropy of all words beside the tagger's own time
 //! cargo bench -p meno --bench speed -- lengths          the same at 8, 64 and 512 words
 //! cargo bench -p meno --bench speed -- corpus DIR       seconds an epoch on an eighth, a quarter, a half, all of DIR
 //! cargo bench -p meno --bench speed -- peak             multiply-adds this core can do
@@ -31,6 +32,7 @@ fn main() -> meno::Result<()> {
     let lines = match args[..] {
         ["train", dir, ..] => vec![train(&Data::read(dir)?, option("--threads", 1), option("--epochs", 3))],
         ["infer", dir, ..] => vec![infer(&Data::read(dir)?)],
+        ["score", dir, ..] => score(&Data::read(dir)?),
         ["lengths", ..] => lengths(),
         ["corpus", dir, ..] => corpus(&Data::read(dir)?),
         ["peak", ..] => vec![peak()],
@@ -150,6 +152,36 @@ fn latencies(network: &SlotGated, parameters: &[f32], examples: &[Example], pass
         }
     }
     times
+}
+
+/// What the uncertainty costs: the entropy of every word of an utterance, beside what the tagger takes for it.
+fn score(data: &Data) -> Vec<Value> {
+    let line = |calibrated: bool| {
+        let network = SlotGated::new(SlotGatedShape { calibrated, ..data.shape });
+        let parameters = network.initial(&mut Random::new(1));
+        let (kernels, mut workspace) = (Kernels::best(), Workspace::default());
+        let prepared = network.prepare(kernels, &parameters, Calibration::default(), 1000);
+        let (mut tagger, mut entropy) = (Vec::new(), Vec::new());
+        for example in data.test.iter().cycle().take(6 * data.test.len()) {
+            let start = Instant::now();
+            network.infer(kernels, &parameters, &prepared, &example.words, &mut workspace);
+            tagger.push(start.elapsed().as_secs_f64() * 1e6);
+            let start = Instant::now();
+            std::hint::black_box(network.entropies(kernels, &prepared, &mut workspace));
+            entropy.push(start.elapsed().as_secs_f64() * 1e6);
+        }
+        let [tagger, entropy] = [tagger, entropy].map(|mut times| {
+            // The first pass only warms up.
+            times.drain(..data.test.len());
+            times.sort_by(f64::total_cmp);
+            times[times.len() / 2]
+        });
+        json!({
+            "what": "score", "data": data.name, "labels": data.shape.labels, "calibrated": calibrated,
+            "tagger_p50_us": tagger, "entropy_p50_us": entropy, "share": entropy / tagger,
+        })
+    };
+    [false, true].map(line).to_vec()
 }
 
 /// The cost of an utterance grows with its length, and attention's share with the square of it.

@@ -87,10 +87,6 @@ impl Threshold {
         budget: f64,
         utterances: &[Judged<'_, G>],
     ) -> Result<Threshold> {
-        if !budget.is_finite() {
-            let hint = format!("a budget is a number of points of F1, such as {BUDGET:.1}");
-            return Err(Error::Setting { problem: format!("a budget of {budget}"), hint });
-        }
         let words = by_falling_uncertainty(utterances)?;
         let mut sweep = Sweep::new(utterances);
         demand_slots(&sweep)?;
@@ -135,6 +131,10 @@ impl Threshold {
 
     /// The threshold that another budget gives on the same valid set; that of [`MAX_BUDGET`] for larger ones.
     pub fn for_budget(&self, budget: f64) -> Result<Threshold> {
+        if !budget.is_finite() {
+            let hint = format!("a budget is a number of points of F1, such as {BUDGET:.1}");
+            return Err(Error::Setting { problem: format!("a budget of {budget}"), hint });
+        }
         if self.offers.is_empty() {
             let problem = "nothing is known of other budgets".to_owned();
             return Err(Error::Setting { problem, hint: "state a threshold instead".to_owned() });
@@ -147,13 +147,13 @@ impl Threshold {
 
     /// How far the uncertainty is on its way from the median of known words, 0, to the threshold, 1; at most 2.
     pub fn heat(&self, uncertainty: f64) -> f64 {
-        let heat = (uncertainty - self.median) / (self.value - self.median);
-        match self.is_unknown(uncertainty) {
+        match (self.is_unknown(uncertainty), self.value > self.median) {
             // A threshold below the median leaves no scale.
-            true if heat.is_finite() => heat.clamp(1.0, 2.0),
-            true => 2.0,
-            false if heat.is_finite() => heat.clamp(0.0, 1.0),
-            false => 0.0,
+            (is_unknown, false) => 2.0 * f64::from(u8::from(is_unknown)),
+            (is_unknown, true) => {
+                let heat = (uncertainty - self.median) / (self.value - self.median);
+                if is_unknown { heat.clamp(1.0, 2.0) } else { heat.clamp(0.0, 1.0) }
+            }
         }
     }
 
@@ -500,8 +500,7 @@ mod tests {
         assert_eq!([-20.0, -10.0, -8.0, -6.0, -4.0, 50.0].map(heat), [0.0, 0.0, 0.5, 1.0, 1.5, 2.0]);
         for value in [-10.0, -12.0, f64::MIN] {
             let odd = Threshold { value, ..threshold.clone() };
-            assert!((1.0..=2.0).contains(&odd.heat(-5.0)), "{value}");
-            assert!((0.0..=1.0).contains(&odd.heat(-12.0)), "{value}");
+            assert_eq!((odd.heat(-5.0), odd.heat(f64::MIN)), (2.0, 0.0), "{value}");
         }
     }
 
