@@ -18,6 +18,7 @@ mod progress;
 mod readable;
 mod settings;
 mod style;
+mod syntax;
 mod tag;
 mod train;
 
@@ -61,6 +62,8 @@ enum Command {
     Tag(tag::Args),
     /// Find unknown words for a tagger that was made elsewhere, from its logits.
     Logits(logits::Args),
+    /// Find parts of speech and dependency trees, and train what does.
+    Syntax(syntax::Args),
     /// Repeat what the documentation claims.
     Experiment(experiment::Args),
 }
@@ -80,6 +83,7 @@ fn main() -> ExitCode {
         Command::Eval(args) => eval::run(args),
         Command::Tag(args) => tag::run(args, style),
         Command::Logits(args) => logits::run(args, style),
+        Command::Syntax(args) => syntax::run(args),
         Command::Experiment(args) => experiment::run(args),
     };
     result.unwrap_or_else(|error| {

@@ -1,0 +1,374 @@
+//! The loss of a few sentences and its gradient.
+//!
+//! The parser is trained with its own mistakes (Goldberg and Nivre, 2013): it takes the action it likes best, right or
+//! wrong, and learns at each step which actions still lead to the best tree that is left. The loss of a step is minus
+//! the log of the probability of all those actions together.
+
+use super::lexicon::{NO_ROW, Rows as WordRows, UNKNOWN_ROW};
+use super::network::{ActionInput, NOTHING, Network, ROOT, RelationInput, Workspace, add, apply, embed, out};
+use super::parser::{best, softmax};
+use super::transitions::{Action, Configuration};
+use crate::encoder::kernel::{Buffer, Kernels, LANES, Start};
+use crate::encoder::{Dropout, Product, Rows, RowsMut, row_of, rows_end};
+use crate::random::Random;
+
+/// A sentence as numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Example {
+    pub rows: Vec<WordRows>,
+    pub tags: Vec<u8>,
+    /// Of each word, after one place for the root.
+    pub heads: Vec<u32>,
+    /// The same.
+    pub relations: Vec<u8>,
+}
+
+/// How a step of the training is done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Practice {
+    /// The share of wrong actions that are taken all the same.
+    pub exploration: f32,
+    pub dropout: f32,
+    /// What a word counts in the loss.
+    pub weight: f32,
+}
+
+/// The activations and gradients of a few sentences.
+#[derive(Default)]
+pub(crate) struct Shard {
+    workspace: Workspace,
+    configuration: Configuration,
+    /// The rows of each word of the batch, time-major.
+    pub words: Vec<WordRows>,
+    actions: Steps<ActionInput>,
+    arcs: Steps<RelationInput>,
+    d_projected: Buffer,
+    d_out: [Buffer; 2],
+    d_last: Buffer,
+    /// Of the sums of embeddings, rows [`row_of`] apart.
+    pub d_x: Buffer,
+    /// Of all parameters before the embeddings.
+    pub gradient: Buffer,
+    pub loss: f64,
+}
+
+/// Decisions with their hidden layers and the gradients of their logits.
+struct Steps<T> {
+    inputs: Vec<T>,
+    hidden: Buffer,
+    d_logits: Buffer,
+    d_hidden: Buffer,
+}
+
+impl<T> Default for Steps<T> {
+    fn default() -> Self {
+        let [hidden, d_logits, d_hidden] = Default::default();
+        Steps { inputs: Vec::new(), hidden, d_logits, d_hidden }
+    }
+}
+
+impl<T> Steps<T> {
+    fn begin(&mut self, at_most: usize, width: usize, logits: usize) {
+        self.inputs.clear();
+        self.hidden.reserve(at_most * width);
+        self.d_logits.reserve(at_most * logits);
+    }
+}
+
+impl Shard {
+    /// The forward and the backward pass for sentences of falling length.
+    ///
+    /// `unknown` gives for each row of a word how likely it is read as unknown.
+    #[allow(clippy::too_many_arguments)]
+    pub fn run(
+        &mut self,
+        network: &Network,
+        kernels: Kernels,
+        (parameters, transposed): (&[f32], &[f32]),
+        examples: &[&Example],
+        unknown: &[f32],
+        practice: Practice,
+        mut random: Random,
+    ) {
+        self.read(network, kernels, parameters, examples, unknown, practice, &mut random);
+        self.loss = 0.0;
+        self.tag_loss(network, examples, practice.weight);
+        let n = self.workspace.batch.words();
+        let (action, relation) = (network.shape.action, network.shape.relation);
+        self.actions.begin(2 * n, action, network.action.weight.width());
+        self.arcs.begin(n, relation, network.relation.weight.width());
+        for (sentence, example) in examples.iter().enumerate() {
+            self.parse(network, kernels, parameters, sentence, example, practice, &mut random);
+        }
+        self.gradient.clear(network.dense);
+        self.decisions_backward(network, kernels, transposed);
+        self.layers_backward(network, kernels, transposed);
+        self.matrices_backward(network, kernels);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn read(
+        &mut self,
+        network: &Network,
+        kernels: Kernels,
+        parameters: &[f32],
+        examples: &[&Example],
+        unknown: &[f32],
+        practice: Practice,
+        random: &mut Random,
+    ) {
+        let w = &mut self.workspace;
+        w.batch.pack(examples.iter().map(|example| example.rows.len()));
+        let n = w.batch.words();
+        self.words.resize(n, [NO_ROW; _]);
+        let words = examples.iter().flat_map(|example| &example.rows);
+        for (word, &row) in words.zip(w.batch.time_rows()) {
+            self.words[row] = *word;
+            if random.uniform() < unknown[word[0] as usize] {
+                self.words[row][0] = UNKNOWN_ROW;
+            }
+        }
+        let (width, row) = (network.shape.embedding, row_of(network.shape.embedding));
+        let mut dropout = Dropout { rate: practice.dropout, random: random.fork(1) };
+        let factors = w.x_factors.reserve(n * width);
+        dropout.fill(kernels, factors);
+        let x = w.x.reserve(n * row);
+        for (i, rows) in self.words.iter().enumerate() {
+            let x = &mut x[i * row..][..width];
+            embed(network.embedding, parameters, rows, x);
+            kernels.scale(&factors[i * width..][..width], x);
+        }
+        network.encode(kernels, parameters, Some(&mut dropout), w);
+    }
+
+    /// Leaves the gradients where the logits of the tags were.
+    fn tag_loss(&mut self, network: &Network, examples: &[&Example], weight: f32) {
+        let w = &mut self.workspace;
+        let width = network.tag.weight.width();
+        let tags = examples.iter().flat_map(|example| &example.tags);
+        for (&tag, &row) in tags.zip(w.batch.time_rows()) {
+            let logits = &mut w.tag_logits[row * width..][..width];
+            self.loss += d_cross_entropy(&mut logits[..network.shape.tags], tag as usize, weight);
+            logits[network.shape.tags..].fill(0.0);
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn parse(
+        &mut self,
+        network: &Network,
+        kernels: Kernels,
+        parameters: &[f32],
+        sentence: usize,
+        example: &Example,
+        practice: Practice,
+        random: &mut Random,
+    ) {
+        let w = &self.workspace;
+        let rows = &w.batch.time_rows()[w.batch.rows(sentence)];
+        let configuration = &mut self.configuration;
+        configuration.begin(rows.len());
+        let (width, logits_width) = (network.shape.action, network.action.weight.width());
+        while !configuration.is_done() {
+            let step = self.actions.inputs.len();
+            let input = network.action_input(configuration, rows);
+            let hidden = &mut self.actions.hidden[step * width..][..width];
+            network.action_hidden(parameters, &w.projected, &input, hidden);
+            let logits = &mut self.actions.d_logits[step * logits_width..][..logits_width];
+            apply(kernels, &network.action, parameters, hidden, logits);
+            self.actions.inputs.push(input);
+            let costs = configuration.costs(&example.heads);
+            let (chosen, right) = choose(logits, costs);
+            let explored = chosen != right && random.uniform() < practice.exploration;
+            self.loss += d_action(logits, costs, practice.weight);
+            let action = Action::ALL[if explored { chosen } else { right }];
+            let relation = match configuration.arc(action) {
+                Some((head, child)) if head > 0 => {
+                    let gold = example.relations[child as usize];
+                    let is_right = example.heads[child as usize] == head;
+                    let relation_width = network.shape.relation;
+                    let logits_width = network.relation.weight.width();
+                    let at = self.arcs.inputs.len();
+                    let input = network.relation_input(configuration, (head, child), rows);
+                    let hidden = &mut self.arcs.hidden[at * relation_width..][..relation_width];
+                    network.relation_hidden(parameters, &w.projected, &input, hidden);
+                    let logits = &mut self.arcs.d_logits[at * logits_width..][..logits_width];
+                    apply(kernels, &network.relation, parameters, hidden, logits);
+                    let relation = best(&logits[1..network.shape.relations]) + 1;
+                    if is_right {
+                        self.arcs.inputs.push(input);
+                        let logits = &mut logits[..network.shape.relations];
+                        self.loss += d_cross_entropy(logits, gold as usize, practice.weight);
+                        self.arcs.d_logits[at * logits_width..][..logits_width][network.shape.relations..]
+                            .fill(0.0);
+                    }
+                    relation as u8
+                }
+                _ => 0,
+            };
+            configuration.take(action, relation);
+        }
+    }
+
+    /// From the logits of actions and relations to the rows that were added up.
+    fn decisions_backward(&mut self, network: &Network, kernels: Kernels, transposed: &[f32]) {
+        let n = self.workspace.batch.words();
+        let row = network.project.weight.width();
+        let d_projected = self.d_projected.clear(n * row);
+        let (steps, width) = (&mut self.actions, network.shape.action);
+        let n_steps = steps.inputs.len();
+        let logits_row = network.action.weight.width();
+        let dy = Rows { data: &steps.d_logits, n: n_steps, row: logits_row };
+        let dx = RowsMut { data: steps.d_hidden.reserve(n_steps * width), row: width };
+        network.action.backward_input(kernels, transposed, dy, dx, Start::Zero);
+        kernels.keep_where_positive(&steps.hidden[..n_steps * width], &mut steps.d_hidden[..n_steps * width]);
+        for (input, d) in steps.inputs.iter().zip(steps.d_hidden.chunks_exact(width)) {
+            for (place, &word) in input.words.iter().enumerate() {
+                add(
+                    match word {
+                        NOTHING => network.outside.row_mut(&mut self.gradient, 2 * place),
+                        ROOT => network.outside.row_mut(&mut self.gradient, 2 * place + 1),
+                        word => &mut d_projected[word as usize * row + place * width..][..width],
+                    },
+                    d,
+                );
+            }
+            for &context in &input.contexts {
+                add(network.action_contexts.row_mut(&mut self.gradient, context as usize), d);
+            }
+        }
+        let start = super::network::ACTION_PLACES * width;
+        let (steps, width) = (&mut self.arcs, network.shape.relation);
+        let n_arcs = steps.inputs.len();
+        let logits_row = network.relation.weight.width();
+        let dy = Rows { data: &steps.d_logits, n: n_arcs, row: logits_row };
+        let dx = RowsMut { data: steps.d_hidden.reserve(n_arcs * width), row: width };
+        network.relation.backward_input(kernels, transposed, dy, dx, Start::Zero);
+        kernels.keep_where_positive(&steps.hidden[..n_arcs * width], &mut steps.d_hidden[..n_arcs * width]);
+        for (input, d) in steps.inputs.iter().zip(steps.d_hidden.chunks_exact(width)) {
+            for (place, &word) in input.words.iter().enumerate() {
+                add(&mut d_projected[word as usize * row + start + place * width..][..width], d);
+            }
+            for &context in &input.contexts {
+                add(network.relation_contexts.row_mut(&mut self.gradient, context as usize), d);
+            }
+        }
+    }
+
+    /// From the tags and the projections down to the embeddings.
+    fn layers_backward(&mut self, network: &Network, kernels: Kernels, transposed: &[f32]) {
+        let w = &mut self.workspace;
+        let n = w.batch.words();
+        let (width, row) = (2 * network.shape.hidden, row_of(2 * network.shape.hidden));
+        let [d_first, d_second] = &mut self.d_out;
+        let (d_first, d_second) = (d_first.reserve(n * row), d_second.reserve(n * row));
+        let last_row = 4 * network.shape.hidden;
+        let d_last = &*self.d_last.clear(w.batch.len() * last_row);
+        let d_last = Rows { data: d_last, n: w.batch.len(), row: last_row };
+        let dy = Rows { data: &self.d_projected, n, row: network.project.weight.width() };
+        let dx = RowsMut { data: &mut *d_second, row };
+        network.project.backward_input(kernels, transposed, dy, dx, Start::Zero);
+        scale(kernels, &w.factors[1], d_second, width, row, n);
+        let dx = RowsMut { data: &mut *d_first, row };
+        network.lstm[1].backward(kernels, transposed, &w.batch, &mut w.lstm[1], d_second, d_last, dx);
+        let dy = Rows { data: &w.tag_logits, n, row: network.tag.weight.width() };
+        let dx = RowsMut { data: &mut *d_first, row };
+        network.tag.backward_input(kernels, transposed, dy, dx, Start::Sum);
+        scale(kernels, &w.factors[0], d_first, width, row, n);
+        let (width, row) = (network.shape.embedding, row_of(network.shape.embedding));
+        let dx = RowsMut { data: self.d_x.reserve(n * row), row };
+        network.lstm[0].backward(kernels, transposed, &w.batch, &mut w.lstm[0], d_first, d_last, dx);
+        scale(kernels, &w.x_factors, &mut self.d_x, width, row, n);
+    }
+
+    /// The gradients of matrices and biases.
+    fn matrices_backward(&mut self, network: &Network, kernels: Kernels) {
+        let w = &self.workspace;
+        let n = w.batch.words();
+        let row = row_of(2 * network.shape.hidden);
+        let x = [
+            Rows { data: &w.x, n, row: row_of(network.shape.embedding) },
+            Rows { data: out(w, 0, true), n, row },
+            Rows { data: out(w, 1, true), n, row },
+        ];
+        let (n_steps, n_arcs) = (self.actions.inputs.len(), self.arcs.inputs.len());
+        let hidden = Rows { data: &self.actions.hidden, n: n_steps, row: network.shape.action };
+        let relation_hidden = Rows { data: &self.arcs.hidden, n: n_arcs, row: network.shape.relation };
+        let heads = [
+            (network.tag, x[1], &w.tag_logits, n),
+            (network.project, x[2], &self.d_projected, n),
+            (network.action, hidden, &self.actions.d_logits, n_steps),
+            (network.relation, relation_hidden, &self.arcs.d_logits, n_arcs),
+        ];
+        let mut biases = vec![
+            (network.action_bias, Rows { data: &self.actions.d_hidden, ..hidden }),
+            (network.relation_bias, Rows { data: &self.arcs.d_hidden, ..relation_hidden }),
+        ];
+        let mut products = Vec::new();
+        for (layer, lstm) in network.lstm.iter().enumerate() {
+            products.extend(lstm.products(&w.batch, x[layer], &w.lstm[layer]));
+            let (input, d_gates) = lstm.d_gates(&w.batch, &w.lstm[layer]);
+            biases.extend(input.bias.map(|bias| (bias, d_gates)));
+        }
+        for (linear, x, dy, n) in heads {
+            let dy = Rows { data: dy, n, row: linear.weight.width() };
+            products.push(Product { weight: linear.weight, x, dy });
+            biases.extend(linear.bias.map(|bias| (bias, dy)));
+        }
+        for product in products {
+            Product::sum(kernels, &[product], 0, product.weight.of_mut(&mut self.gradient));
+        }
+        for (bias, dy) in biases {
+            let to = bias.of_mut(&mut self.gradient);
+            kernels.sum_rows(&dy.data[..rows_end(dy, to.len())], dy.row, to);
+        }
+    }
+}
+
+/// Rows times the factors of the dropout.
+fn scale(kernels: Kernels, factors: &[f32], x: &mut [f32], width: usize, row: usize, n: usize) {
+    for i in 0..n {
+        kernels.scale(&factors[i * width..][..width], &mut x[i * row..][..width]);
+    }
+}
+
+/// The action with the highest score, and the one among those that cost least.
+fn choose(logits: &[f32], costs: [u32; 3]) -> (usize, usize) {
+    let least = costs.into_iter().min().unwrap_or(0);
+    let highest = |is_candidate: &dyn Fn(u32) -> bool| {
+        let candidates = (0..3).filter(|&action| is_candidate(costs[action]));
+        candidates.max_by(|&a, &b| logits[a].total_cmp(&logits[b])).unwrap_or(0)
+    };
+    (highest(&|cost| cost < u32::MAX), highest(&|cost| cost == least))
+}
+
+/// Turns logits of actions into the gradient of minus the log of the probability of all that cost least.
+fn d_action(logits: &mut [f32], costs: [u32; 3], weight: f32) -> f64 {
+    let least = costs.into_iter().min().unwrap_or(0);
+    let mut probabilities = [f32::NEG_INFINITY; 3];
+    for action in 0..3 {
+        if costs[action] < u32::MAX {
+            probabilities[action] = logits[action];
+        }
+    }
+    softmax(&mut probabilities);
+    let of_best = |action: usize| if costs[action] == least { probabilities[action] } else { 0.0 };
+    let sum = (of_best(0) + of_best(1) + of_best(2)).max(1e-20);
+    debug_assert!(logits.len() == LANES);
+    logits.fill(0.0);
+    for action in 0..3 {
+        logits[action] = weight * (probabilities[action] - of_best(action) / sum);
+    }
+    -f64::from(weight * sum.ln())
+}
+
+/// Turns logits into the gradient of the cross entropy with the right answer.
+fn d_cross_entropy(logits: &mut [f32], right: usize, weight: f32) -> f64 {
+    softmax(logits);
+    let loss = -logits[right].max(1e-20).ln();
+    for logit in logits.iter_mut() {
+        *logit *= weight;
+    }
+    logits[right] -= weight;
+    f64::from(weight * loss)
+}
