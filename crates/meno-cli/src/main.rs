@@ -83,7 +83,7 @@ fn main() -> ExitCode {
         Command::Eval(args) => eval::run(args),
         Command::Tag(args) => tag::run(args, style),
         Command::Logits(args) => logits::run(args, style),
-        Command::Syntax(args) => syntax::run(args),
+        Command::Syntax(args) => syntax::run(args, style),
         Command::Experiment(args) => experiment::run(args),
     };
     result.unwrap_or_else(|error| {

@@ -35,11 +35,6 @@ impl Lexicon {
         (rows.len() == keys.len()).then_some(Lexicon { rows })
     }
 
-    /// Rows in all.
-    pub fn len(&self) -> usize {
-        self.rows.len() + 1
-    }
-
     /// The rows of a word.
     pub fn rows(&self, keys: &Keys) -> Rows {
         let mut rows = keys.map(|key| self.rows.get(&key).copied().unwrap_or(NO_ROW));

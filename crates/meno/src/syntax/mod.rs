@@ -4,10 +4,13 @@
 //! relabel one; leaving it out leaves valid output.
 //!
 //! - `conllu`, `treebank`: files of trees; a sentence as it would be spoken.
+//! - `tokens`, `clitics`: text to words; words of an utterance to words of a tree and back.
 //! - `lexicon`, `network`, `transitions`, `parser`, `model`: what finds the trees.
 //! - `gradient`, `train`: how it learns that.
 //! - `evaluate`: how good it is.
+//! - `phrase`, `yardstick`: from unknown words to phrases, and how well that works.
 
+mod clitics;
 pub mod conllu;
 pub mod evaluate;
 mod gradient;
@@ -15,11 +18,14 @@ mod lexicon;
 mod model;
 mod network;
 mod parser;
+pub mod phrase;
+pub mod tokens;
 mod train;
 mod transitions;
 pub mod tree;
 mod treebank;
 mod upos;
+pub mod yardstick;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -27,11 +33,15 @@ use std::sync::Arc;
 pub use evaluate::Scores;
 pub use model::Record;
 pub use train::SyntaxSettings;
-pub use treebank::Tree;
+pub use treebank::{Tree, utterance_key};
 pub use upos::Upos;
+
+use conllu::Sentence;
 
 use crate::encoder::Kernels;
 use crate::{Error, Result};
+
+const ENGLISH: &[u8] = include_bytes!("../../../../models/english.syntax");
 
 /// Tags and tree of a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,6 +83,12 @@ impl Syntax {
         Ok(Syntax { model })
     }
 
+    /// The model for English that comes with meno, trained on UD English EWT and UD English ATIS: see `models/`, also for
+    /// its licence, which is not that of the program.
+    pub fn english() -> Self {
+        Syntax::load(ENGLISH).expect("a test loads it")
+    }
+
     /// The bytes of the model file; the same model gives the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.model.to_bytes()
@@ -97,6 +113,14 @@ pub struct SyntaxWorker<'a> {
 }
 
 impl SyntaxWorker<'_> {
+    /// Tags and tree of the words of an utterance, in which clitics may be part of a word (`what's`) or bare (`what s`).
+    pub fn parse(&mut self, words: &[&str]) -> Parse {
+        let mut pieces = Vec::with_capacity(words.len());
+        clitics::split(words, &mut pieces);
+        let parse = self.parse_words(&pieces);
+        clitics::join(parse, &pieces, words.len())
+    }
+
     /// Tags and tree of the words of a treebank: clitics are words of their own.
     pub fn parse_words<S: AsRef<str>>(&mut self, words: &[S]) -> Parse {
         let configuration = self.parser.parse(self.model, self.kernels, words);
@@ -107,6 +131,37 @@ impl SyntaxWorker<'_> {
             relations.push(Arc::clone(&self.model.relations[usize::from(node.relation)]));
         }
         Parse { upos: self.parser.tags.clone(), heads, relations }
+    }
+
+    /// A text as a sentence of CoNLL-U, with clitics as words and multi-word tokens around them.
+    pub fn annotate(&mut self, text: &str) -> Sentence {
+        let places = tokens::words(text);
+        let words: Vec<&str> = places.iter().map(|place| &text[place.clone()]).collect();
+        let mut pieces = Vec::new();
+        clitics::split(&words, &mut pieces);
+        let parse = self.parse_words(&pieces);
+        let line = text.split(['\n', '\r']).collect::<Vec<_>>().join(" ");
+        let mut sentence = Sentence { comments: vec![format!("# text = {line}")], ..Sentence::default() };
+        let is_glued = |word: usize| places.get(word + 1).is_some_and(|next| next.start == places[word].end);
+        for (idx, piece) in pieces.iter().enumerate() {
+            let is_first = idx == 0 || pieces[idx - 1].word != piece.word;
+            let n_pieces = pieces[idx..].iter().take_while(|other| other.word == piece.word).count();
+            let misc = if is_glued(piece.word) { "SpaceAfter=No" } else { "_" };
+            let is_split = !is_first || n_pieces > 1;
+            if is_first && n_pieces > 1 {
+                let (form, rest) = (words[piece.word].to_owned(), format!("_\t_\t_\t_\t_\t_\t_\t{misc}"));
+                let (first, last) = (idx + 1, idx + n_pieces);
+                sentence.multiword.push(conllu::Multiword { first, last, form, rest });
+            }
+            sentence.words.push(conllu::Word {
+                upos: Some(parse.upos[idx]),
+                head: Some(parse.heads[idx]),
+                relation: parse.relations[idx].to_string(),
+                misc: if is_split { "_" } else { misc }.to_owned(),
+                ..conllu::Word::bare(piece.text)
+            });
+        }
+        sentence
     }
 
     /// Parses the words of each tree and compares.

@@ -48,6 +48,8 @@ pub struct Record {
     pub sentences: usize,
     /// Their words.
     pub words: usize,
+    /// FNV-1a over the [`super::utterance_key`] of each, with a line break after it.
+    pub fingerprint: String,
     /// The version of the program.
     pub meno: String,
 }

@@ -13,7 +13,7 @@ use super::gradient::{Example, Practice, Shard};
 use super::lexicon::{Keys, Lexicon, NO_ROW, Reader, UNKNOWN_ROW};
 use super::model::{Embedding, Model, Record};
 use super::network::{Network, Shape, add};
-use super::treebank::Tree;
+use super::treebank::{Tree, utterance_key};
 use crate::encoder::kernel::{Adam, BETA1, BETA2, Buffer, Kernels, StepSize};
 use crate::encoder::{Parameters, row_of, transpose};
 use crate::random::Random;
@@ -24,6 +24,8 @@ use crate::{Error, Result};
 pub struct SyntaxSettings {
     /// What all randomness comes from.
     pub seed: u64,
+    /// Threads to train on; what comes out does not depend on it.
+    pub threads: usize,
     /// Passes over the treebanks.
     pub epochs: usize,
     /// Sentences of a step.
@@ -50,14 +52,15 @@ impl Default for SyntaxSettings {
     fn default() -> Self {
         SyntaxSettings {
             seed: 1,
-            epochs: 15,
+            threads: 1,
+            epochs: 20,
             batch: 32,
             rate: 3e-3,
             dropout: 0.2,
             unknown: 0.25,
             exploration: 0.9,
             embedding: 64,
-            hidden: 48,
+            hidden: 32,
             decision: 64,
             least: 2,
         }
@@ -85,9 +88,14 @@ pub(crate) fn train(
             hint: "every word needs a tag, a head and a relation".to_owned(),
         });
     }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(settings.threads.max(1)).build();
+    let pool = pool.map_err(|e| Error::Setting {
+        problem: format!("cannot start {} threads: {e}", settings.threads),
+        hint: "ask for fewer".to_owned(),
+    })?;
     let mut trainer = Trainer::new(trees, settings);
     for epoch in 0..settings.epochs {
-        let loss = trainer.run_epoch(epoch);
+        let loss = pool.install(|| trainer.run_epoch(epoch));
         if watch(epoch + 1, settings.epochs, loss).is_break() {
             return Ok(ControlFlow::Break(()));
         }
@@ -239,11 +247,23 @@ impl<'a> Trainer<'a> {
             epochs: settings.epochs,
             sentences: trees.len(),
             words: trees.iter().map(|tree| tree.words.len()).sum(),
+            fingerprint: fingerprint(trees),
             meno: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let lexicon = Lexicon::new(&keys).expect("keys come from a map");
         Model { network, parameters, embedding, keys, lexicon, relations, record }
     }
+}
+
+/// Of all sentences, in their order.
+fn fingerprint(trees: &[Tree]) -> String {
+    let mut hash = 0xCBF2_9CE4_8422_2325_u64;
+    for tree in trees {
+        for byte in utterance_key(&tree.words).bytes().chain([b'\n']) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
+        }
+    }
+    format!("{hash:016x}")
 }
 
 impl RowGradient {

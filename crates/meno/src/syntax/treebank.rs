@@ -16,6 +16,12 @@ pub struct Tree {
     pub relations: Vec<String>,
 }
 
+/// What tells whether two sentences are the same utterance: their letters and digits, in lower case.
+pub fn utterance_key<S: AsRef<str>>(words: &[S]) -> String {
+    let chars = words.iter().flat_map(|word| word.as_ref().chars());
+    chars.filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
 impl Tree {
     /// The tree of a sentence; `None` if a tag or a head is not given.
     pub fn new(sentence: &Sentence) -> Option<Self> {
