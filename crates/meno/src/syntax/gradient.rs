@@ -138,6 +138,7 @@ impl Shard {
             embed(network.embedding, parameters, rows, x);
             kernels.scale(&factors[i * width..][..width], x);
         }
+        network.project_words(kernels, parameters, w);
         network.encode(kernels, parameters, Some(&mut dropout), w);
     }
 
@@ -371,4 +372,83 @@ fn d_cross_entropy(logits: &mut [f32], right: usize, weight: f32) -> f64 {
     }
     logits[right] -= weight;
     f64::from(weight * loss)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoder::{Parameters, transpose};
+    use crate::syntax::network::Shape;
+
+    fn examples() -> Vec<Example> {
+        let word = |first: u32| [first, first + 1, NO_ROW, 3, 4, NO_ROW, 5];
+        vec![
+            Example {
+                rows: vec![word(1), word(2), word(6), word(3)],
+                tags: vec![1, 2, 0, 4],
+                heads: vec![0, 2, 0, 4, 2],
+                relations: vec![0, 1, 0, 3, 2],
+            },
+            Example {
+                rows: vec![word(4), word(1)],
+                tags: vec![3, 1],
+                heads: vec![0, 0, 1],
+                relations: vec![0, 0, 2],
+            },
+        ]
+    }
+
+    #[test]
+    fn gradients_are_differences_of_the_loss() {
+        let shape =
+            Shape { embedding: 16, hidden: 16, action: 16, relation: 16, rows: 9, tags: 5, relations: 4 };
+        let (network, kernels) = (Network::new(shape), Kernels::best());
+        let mut parameters = network.initial(&mut Random::new(3));
+        for tensor in [network.outside, network.action_contexts, network.relation_contexts] {
+            let mut random = Random::new(4);
+            parameters.fill(tensor, || 0.3 * random.normal());
+        }
+        let examples = examples();
+        let run = |parameters: &Parameters, shard: &mut Shard| {
+            let mut transposed = Buffer::zeros(network.layout.matrices());
+            transpose(kernels, &network.matrices(), parameters, &mut transposed);
+            let practice = Practice { exploration: 0.0, dropout: 0.0, weight: 0.25 };
+            let examples: Vec<&Example> = examples.iter().collect();
+            shard.run(&network, kernels, (parameters, &transposed), &examples, &[0.0; 9], practice, Random::new(1));
+            shard.loss
+        };
+        let mut shard = Shard::default();
+        run(&parameters, &mut shard);
+        let gradient = shard.gradient.clone();
+        let mut other = Shard::default();
+        let mut n_checked = 0;
+        for at in (0..network.dense).step_by(37) {
+            let (step, value) = (4e-3, parameters[at]);
+            parameters[at] = value + step;
+            let above = run(&parameters, &mut other);
+            parameters[at] = value - step;
+            let below = run(&parameters, &mut other);
+            parameters[at] = value;
+            let expected = (above - below) / (2.0 * f64::from(step));
+            let found = f64::from(gradient[at]);
+            assert!((found - expected).abs() < 2e-3 + 0.02 * expected.abs(), "{at}: {found} {expected}");
+            n_checked += usize::from(expected.abs() > 0.01);
+        }
+        assert!(n_checked > 50, "{n_checked}");
+        let width = network.embedding.width();
+        for row in 1..7 {
+            let at = network.dense + row * width + 3;
+            let (step, value) = (4e-3, parameters[at]);
+            parameters[at] = value + step;
+            let above = run(&parameters, &mut other);
+            parameters[at] = value - step;
+            let below = run(&parameters, &mut other);
+            parameters[at] = value;
+            let expected = (above - below) / (2.0 * f64::from(step));
+            let uses = shard.words.iter().enumerate().flat_map(|(i, rows)| rows.map(|row| (i, row)));
+            let uses = uses.filter(|&(_, used)| used == row as u32);
+            let found: f64 = uses.map(|(i, _)| f64::from(shard.d_x[i * row_of(16) + 3])).sum();
+            assert!((found - expected).abs() < 2e-3 + 0.02 * expected.abs(), "{row}: {found} {expected}");
+        }
+    }
 }

@@ -35,9 +35,14 @@ impl Lexicon {
         (rows.len() == keys.len()).then_some(Lexicon { rows })
     }
 
+    /// The row of a fingerprint.
+    pub fn row(&self, key: u64) -> Option<u32> {
+        self.rows.get(&key).copied()
+    }
+
     /// The rows of a word.
-    pub fn rows(&self, keys: &Keys) -> Rows {
-        let mut rows = keys.map(|key| self.rows.get(&key).copied().unwrap_or(NO_ROW));
+    pub fn rows<const N: usize>(&self, keys: &[u64; N]) -> [u32; N] {
+        let mut rows = keys.map(|key| self.row(key).unwrap_or(NO_ROW));
         if rows[0] == NO_ROW {
             rows[0] = UNKNOWN_ROW;
         }
@@ -74,27 +79,34 @@ pub(crate) struct Reader {
 impl Reader {
     /// The fingerprints of the features of each word of a sentence.
     pub fn read<S: AsRef<str>>(&mut self, words: &[S], keys: &mut Vec<Keys>) {
-        let cased = words.iter().any(|word| word.as_ref().chars().any(char::is_uppercase));
+        let is_cased = words.iter().any(|word| word.as_ref().chars().any(char::is_uppercase));
         keys.clear();
         for (idx, word) in words.iter().enumerate() {
-            keys.push(self.word(word.as_ref(), u64::from(cased) << 1 | u64::from(idx == 0)));
+            let ([word, beginning, a, b, c, d], shape) = self.word(word.as_ref());
+            keys.push([word, beginning, a, b, c, d, Self::place_key(shape, is_cased, idx == 0)]);
         }
     }
 
-    fn word(&mut self, word: &str, place: u64) -> Keys {
+    /// The fingerprint of a word's shape and place.
+    pub fn place_key(shape: u64, is_cased: bool, is_first: bool) -> u64 {
+        fingerprint(7 + (shape << 2 | u64::from(is_cased) << 1 | u64::from(is_first)), &[])
+    }
+
+    /// The fingerprints of a word wherever it stands, and its shape.
+    pub fn word(&mut self, word: &str) -> ([u64; N_FEATURES - 1], u64) {
         self.chars.clear();
         self.chars.extend(word.chars().flat_map(char::to_lowercase).map(normal));
         let n = self.chars.len();
         let ending = |length: usize| &self.chars[n.saturating_sub(length)..];
-        [
+        let keys = [
             fingerprint(1, &self.chars),
             fingerprint(2, &self.chars[..n.min(3)]),
             fingerprint(3, ending(1)),
             fingerprint(4, ending(2)),
             fingerprint(5, ending(3)),
             fingerprint(6, ending(4)),
-            fingerprint(7 + (shape(word) << 2 | place), &[]),
-        ]
+        ];
+        (keys, shape(word))
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! - `conllu`, `treebank`: files of trees; a sentence as it would be spoken.
 //! - `tokens`, `clitics`: text to words; words of an utterance to words of a tree and back.
-//! - `lexicon`, `network`, `transitions`, `parser`, `model`: what finds the trees.
+//! - `lexicon`, `memory`, `network`, `transitions`, `parser`, `model`: what finds the trees.
 //! - `gradient`, `train`: how it learns that.
 //! - `evaluate`: how good it is.
 //! - `phrase`, `yardstick`: from unknown words to phrases, and how well that works.
@@ -15,6 +15,7 @@ pub mod conllu;
 pub mod evaluate;
 mod gradient;
 mod lexicon;
+mod memory;
 mod model;
 mod network;
 mod parser;

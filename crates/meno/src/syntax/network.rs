@@ -176,7 +176,14 @@ impl Network {
         parameters
     }
 
-    /// From `w.x`, for the sentences of `w.batch`, to tag logits and the rows that the parser adds up.
+    /// What the sums of embeddings, `w.x`, give to the gates of the first layer.
+    pub fn project_words(&self, kernels: Kernels, parameters: &[f32], w: &mut Workspace) {
+        let x = Rows { data: &w.x, n: w.batch.words(), row: row_of(self.shape.embedding) };
+        self.lstm[0].project(kernels, parameters, x, &mut w.lstm[0].gates);
+    }
+
+    /// From the gates of the first layer, for the sentences of `w.batch`, to tag logits and the rows that the parser
+    /// adds up.
     pub fn encode(
         &self,
         kernels: Kernels,
@@ -188,11 +195,10 @@ impl Network {
         let row = row_of(2 * self.shape.hidden);
         for layer in 0..2 {
             let mut state = std::mem::take(&mut w.lstm[layer]);
-            let x = match layer {
-                0 => Rows { data: &w.x, n, row: row_of(self.shape.embedding) },
-                _ => Rows { data: out(w, 0, dropout.is_some()), n, row },
-            };
-            self.lstm[layer].project(kernels, parameters, x, &mut state.gates);
+            if layer == 1 {
+                let x = Rows { data: out(w, 0, dropout.is_some()), n, row };
+                self.lstm[1].project(kernels, parameters, x, &mut state.gates);
+            }
             self.lstm[layer].forward(kernels, parameters, &w.batch, &mut state);
             w.lstm[layer] = state;
             if let Some(dropout) = dropout.as_deref_mut() {

@@ -1,18 +1,16 @@
 //! One sentence from words to tags and tree.
 
-use super::lexicon::{Keys, NO_ROW, Reader};
+use super::memory::Memory;
 use super::model::Model;
 use super::network::{Workspace, apply};
 use super::transitions::{Action, Configuration};
 use super::upos::Upos;
 use crate::encoder::kernel::{Buffer, Kernels, padded};
-use crate::encoder::row_of;
 
 /// The buffers of a parse, used again for the next.
 #[derive(Default)]
 pub(crate) struct Parser {
-    reader: Reader,
-    keys: Vec<Keys>,
+    memory: Memory,
     workspace: Workspace,
     configuration: Configuration,
     hidden: Buffer,
@@ -29,17 +27,11 @@ impl Parser {
         if words.is_empty() {
             return &self.configuration;
         }
-        self.reader.read(words, &mut self.keys);
-        let w = &mut self.workspace;
+        let (network, w) = (&model.network, &mut self.workspace);
         w.batch.pack(std::iter::once(words.len()));
-        let (network, width) = (&model.network, model.network.shape.embedding);
-        let row = row_of(width);
-        let x = w.x.clear(words.len() * row);
-        for (i, keys) in self.keys.iter().enumerate() {
-            for row_idx in model.lexicon.rows(keys).into_iter().filter(|&row_idx| row_idx != NO_ROW) {
-                model.embedding.add(row_idx as usize, &mut x[i * row..][..width]);
-            }
-        }
+        let row = network.lstm[0].gates_row();
+        let gates = w.lstm[0].gates.reserve(words.len() * row);
+        self.memory.gates(model, kernels, words, gates, row);
         network.encode(kernels, &model.parameters, None, w);
         let tag_width = network.tag.weight.width();
         for logits in w.tag_logits.chunks_exact(tag_width).take(words.len()) {

@@ -46,6 +46,8 @@ pub struct SyntaxSettings {
     pub decision: usize,
     /// Words and parts of words that occur less often have no row of their own.
     pub least: usize,
+    /// A relation that occurs less often is learnt as the one it is a kind of.
+    pub least_relation: usize,
 }
 
 impl Default for SyntaxSettings {
@@ -63,6 +65,7 @@ impl Default for SyntaxSettings {
             hidden: 32,
             decision: 64,
             least: 2,
+            least_relation: 20,
         }
     }
 }
@@ -71,8 +74,6 @@ impl Default for SyntaxSettings {
 const SHARD: usize = 8;
 /// Batches whose sentences are sorted by length together.
 const WINDOW: usize = 16;
-/// A relation that occurs less often is learnt as the one it is a kind of.
-const RARE_RELATION: usize = 20;
 /// Gradients are cut down to this norm.
 const CLIP: f32 = 2.0;
 
@@ -131,7 +132,7 @@ struct RowGradient {
 
 impl<'a> Trainer<'a> {
     fn new(trees: &[Tree], settings: &'a SyntaxSettings) -> Self {
-        let inventory = Inventory::new(trees, settings.least);
+        let inventory = Inventory::new(trees, settings);
         let shape = Shape {
             embedding: settings.embedding,
             hidden: settings.hidden,
@@ -307,7 +308,7 @@ struct Inventory {
 }
 
 impl Inventory {
-    fn new(trees: &[Tree], least: usize) -> Self {
+    fn new(trees: &[Tree], settings: &SyntaxSettings) -> Self {
         let (mut reader, mut keys) = (Reader::default(), Vec::new());
         // In the order of fingerprints, so that the same treebanks give the same rows.
         let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
@@ -330,10 +331,10 @@ impl Inventory {
                 *relation_counts.entry(relation).or_default() += 1;
             }
         }
-        counts.retain(|_, count| *count >= least);
+        counts.retain(|_, count| *count >= settings.least);
         let (keys, counts): (Vec<u64>, Vec<usize>) = counts.into_iter().unzip();
         let mut relations = vec!["root"];
-        let is_frequent = |relation: &str| relation_counts.get(relation).is_some_and(|&n| n >= RARE_RELATION);
+        let is_frequent = |relation: &str| relation_counts.get(relation).is_some_and(|&n| n >= settings.least_relation);
         relations.extend(relation_counts.keys().filter(|&&relation| relation != "root" && is_frequent(relation)));
         if !relations.contains(&"dep") {
             relations.push("dep");
