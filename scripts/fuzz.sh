@@ -14,7 +14,8 @@ fi
 
 # The seeds: real files, from which the fuzzer goes on.
 seeds=fuzz/corpus
-mkdir -p $seeds/model $seeds/corpus $seeds/text
+mkdir -p $seeds/model $seeds/corpus $seeds/text $seeds/conllu
+cp crates/meno/tests/goldens/conllu/*.conllu $seeds/conllu/
 cp crates/meno/tests/models/*.meno $seeds/model/
 printf '\0play the wall\nweather in rome\n---\nO B-album I-album\nO O B-city\n---\nplay\nweather\n' >$seeds/corpus/folder
 printf '\001# intent: play\nplay O\nthe B-album\nwall I-album\n\nweather O\nrome B-city\n' >$seeds/corpus/conll
@@ -24,7 +25,7 @@ printf '\004nlu:\n- intent: play\n  examples: |\n    - play [thriller](album)\n 
 printf '\005{"id":"1","intent":"play","partition":"train","annot_utt":"play [album : the wall]"}\n' >$seeds/corpus/massive
 printf "don't fly to st. paul at 5 pm\nu.s. 5:30 \$20 it's\n\nWhat’s the fare to St. Paul, after 5pm?" >$seeds/text/typed
 
-for target in model corpus text; do
+for target in model corpus text conllu; do
     echo "== $target: $seconds s"
     cargo fuzz run "$target" --sanitizer none -- -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1
 done

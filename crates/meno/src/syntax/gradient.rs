@@ -422,7 +422,7 @@ mod tests {
         let gradient = shard.gradient.clone();
         let mut other = Shard::default();
         let mut n_checked = 0;
-        for at in (0..network.dense).step_by(37) {
+        for at in (0..network.dense).step_by(11) {
             let (step, value) = (4e-3, parameters[at]);
             parameters[at] = value + step;
             let above = run(&parameters, &mut other);
@@ -434,7 +434,7 @@ mod tests {
             assert!((found - expected).abs() < 2e-3 + 0.02 * expected.abs(), "{at}: {found} {expected}");
             n_checked += usize::from(expected.abs() > 0.01);
         }
-        assert!(n_checked > 50, "{n_checked}");
+        assert!(n_checked > 40, "{n_checked}");
         let width = network.embedding.width();
         for row in 1..7 {
             let at = network.dense + row * width + 3;
