@@ -36,7 +36,7 @@ const GAP: f64 = 22.0;
 const LEVEL: f64 = 26.0;
 const ARROW: f64 = 4.5;
 /// Corners of the polygon that an arc is drawn as.
-const STEPS: usize = 12;
+const STEPS: usize = 32;
 
 impl Arcs {
     /// Draws the tree.

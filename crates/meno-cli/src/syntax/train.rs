@@ -48,9 +48,9 @@ pub struct Args {
     /// Width of an embedding.
     #[arg(long, value_name = "N", default_value_t = SyntaxSettings::default().embedding, value_parser = width)]
     embedding: usize,
-    /// Width of a hidden state.
-    #[arg(long, value_name = "N", default_value_t = SyntaxSettings::default().hidden, value_parser = width)]
-    hidden: usize,
+    /// Widths of the hidden states of both layers.
+    #[arg(long, num_args = 2, value_name = "N", default_values_t = SyntaxSettings::default().hidden, value_parser = width)]
+    hidden: Vec<usize>,
     /// Width of the layers that decide on actions and relations.
     #[arg(long, value_name = "N", default_value_t = SyntaxSettings::default().decision, value_parser = width)]
     decision: usize,
@@ -86,7 +86,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         threads: threads(args.threads),
         epochs: args.epochs,
         embedding: args.embedding,
-        hidden: args.hidden,
+        hidden: [args.hidden[0], args.hidden[1]],
         decision: args.decision,
         dropout: args.dropout,
         rate: args.rate,

@@ -260,22 +260,24 @@ impl Shard {
     fn layers_backward(&mut self, network: &Network, kernels: Kernels, transposed: &[f32]) {
         let w = &mut self.workspace;
         let n = w.batch.words();
-        let (width, row) = (2 * network.shape.hidden, row_of(2 * network.shape.hidden));
+        let widths = network.shape.widths();
+        let rows = widths.map(row_of);
         let [d_first, d_second] = &mut self.d_out;
-        let (d_first, d_second) = (d_first.reserve(n * row), d_second.reserve(n * row));
-        let last_row = 4 * network.shape.hidden;
+        let (d_first, d_second) = (d_first.reserve(n * rows[0]), d_second.reserve(n * rows[1]));
+        // Nothing reads the last states.
+        let last_row = 2 * widths[0].max(widths[1]);
         let d_last = &*self.d_last.clear(w.batch.len() * last_row);
         let d_last = Rows { data: d_last, n: w.batch.len(), row: last_row };
         let dy = Rows { data: &self.d_projected, n, row: network.project.weight.width() };
-        let dx = RowsMut { data: &mut *d_second, row };
+        let dx = RowsMut { data: &mut *d_second, row: rows[1] };
         network.project.backward_input(kernels, transposed, dy, dx, Start::Zero);
-        scale(kernels, &w.factors[1], d_second, width, row, n);
-        let dx = RowsMut { data: &mut *d_first, row };
+        scale(kernels, &w.factors[1], d_second, widths[1], rows[1], n);
+        let dx = RowsMut { data: &mut *d_first, row: rows[0] };
         network.lstm[1].backward(kernels, transposed, &w.batch, &mut w.lstm[1], d_second, d_last, dx);
         let dy = Rows { data: &w.tag_logits, n, row: network.tag.weight.width() };
-        let dx = RowsMut { data: &mut *d_first, row };
+        let dx = RowsMut { data: &mut *d_first, row: rows[0] };
         network.tag.backward_input(kernels, transposed, dy, dx, Start::Sum);
-        scale(kernels, &w.factors[0], d_first, width, row, n);
+        scale(kernels, &w.factors[0], d_first, widths[0], rows[0], n);
         let (width, row) = (network.shape.embedding, row_of(network.shape.embedding));
         let dx = RowsMut { data: self.d_x.reserve(n * row), row };
         network.lstm[0].backward(kernels, transposed, &w.batch, &mut w.lstm[0], d_first, d_last, dx);
@@ -286,11 +288,11 @@ impl Shard {
     fn matrices_backward(&mut self, network: &Network, kernels: Kernels) {
         let w = &self.workspace;
         let n = w.batch.words();
-        let row = row_of(2 * network.shape.hidden);
+        let rows = network.shape.widths().map(row_of);
         let x = [
             Rows { data: &w.x, n, row: row_of(network.shape.embedding) },
-            Rows { data: out(w, 0, true), n, row },
-            Rows { data: out(w, 1, true), n, row },
+            Rows { data: out(w, 0, true), n, row: rows[0] },
+            Rows { data: out(w, 1, true), n, row: rows[1] },
         ];
         let (n_steps, n_arcs) = (self.actions.inputs.len(), self.arcs.inputs.len());
         let hidden = Rows { data: &self.actions.hidden, n: n_steps, row: network.shape.action };
@@ -401,7 +403,7 @@ mod tests {
     #[test]
     fn gradients_are_differences_of_the_loss() {
         let shape =
-            Shape { embedding: 16, hidden: 16, action: 16, relation: 16, rows: 9, tags: 5, relations: 4 };
+            Shape { embedding: 16, hidden: [32, 16], action: 16, relation: 16, rows: 9, tags: 5, relations: 4 };
         let (network, kernels) = (Network::new(shape), Kernels::best());
         let mut parameters = network.initial(&mut Random::new(3));
         for tensor in [network.outside, network.action_contexts, network.relation_contexts] {

@@ -93,7 +93,7 @@ fn scale_of(values: &[f32], top: f32) -> f32 {
 struct Document {
     format: u32,
     embedding: usize,
-    hidden: usize,
+    hidden: [usize; 2],
     action: usize,
     relation: usize,
     rows: usize,
@@ -191,7 +191,8 @@ impl Document {
         }
         for (what, width) in [
             ("embedding", self.embedding),
-            ("hidden", self.hidden),
+            ("hidden", self.hidden[0]),
+            ("hidden", self.hidden[1]),
             ("action", self.action),
             ("relation", self.relation),
         ] {

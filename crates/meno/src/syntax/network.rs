@@ -20,8 +20,8 @@ use crate::random::Random;
 pub(crate) struct Shape {
     /// Width of an embedding.
     pub embedding: usize,
-    /// Width of a hidden state, one direction.
-    pub hidden: usize,
+    /// Width of a hidden state of each layer, one direction.
+    pub hidden: [usize; 2],
     /// Width of the layer that decides on actions.
     pub action: usize,
     /// Width of the layer that decides on relations.
@@ -30,6 +30,13 @@ pub(crate) struct Shape {
     pub rows: usize,
     pub tags: usize,
     pub relations: usize,
+}
+
+impl Shape {
+    /// The widths of what leaves the layers, both directions.
+    pub fn widths(&self) -> [usize; 2] {
+        self.hidden.map(|hidden| 2 * hidden)
+    }
 }
 
 /// Places of words that decide on an action: three on the stack, and the next word.
@@ -100,13 +107,13 @@ pub(crate) struct Workspace {
 impl Network {
     pub fn new(shape: Shape) -> Self {
         let mut layout = Layout::default();
-        let width = 2 * shape.hidden;
-        let mut first = BiLstm::new(&mut layout, shape.embedding, shape.hidden);
-        let mut second = BiLstm::new(&mut layout, width, shape.hidden);
+        let [first_width, width] = shape.widths();
+        let mut first = BiLstm::new(&mut layout, shape.embedding, shape.hidden[0]);
+        let mut second = BiLstm::new(&mut layout, first_width, shape.hidden[1]);
         let places = ACTION_PLACES * shape.action + 2 * shape.relation;
         let mut matrix =
             |name, rows, columns| Linear { weight: layout.matrix(name, rows, columns), bias: None };
-        let mut tag = matrix("tag", width, shape.tags);
+        let mut tag = matrix("tag", first_width, shape.tags);
         let project = matrix("project", width, places);
         let mut action = matrix("action", shape.action, 3);
         let mut relation = matrix("relation", shape.relation, shape.relations);
@@ -166,8 +173,7 @@ impl Network {
             fill(matrix, (3.0 / matrix.rows() as f32).sqrt());
         }
         fill(self.embedding, 0.25);
-        let hidden = self.shape.hidden;
-        for lstm in &self.lstm {
+        for (lstm, hidden) in self.lstm.iter().zip(self.shape.hidden) {
             let bias = lstm.input().bias.expect("given in `new`").of_mut(&mut parameters);
             for direction in 0..2 {
                 bias[(4 * direction + 1) * hidden..][..hidden].fill(1.0);
@@ -192,17 +198,18 @@ impl Network {
         w: &mut Workspace,
     ) {
         let n = w.batch.words();
-        let row = row_of(2 * self.shape.hidden);
+        let widths = self.shape.widths();
+        let rows = widths.map(row_of);
         for layer in 0..2 {
             let mut state = std::mem::take(&mut w.lstm[layer]);
             if layer == 1 {
-                let x = Rows { data: out(w, 0, dropout.is_some()), n, row };
+                let x = Rows { data: out(w, 0, dropout.is_some()), n, row: rows[0] };
                 self.lstm[1].project(kernels, parameters, x, &mut state.gates);
             }
             self.lstm[layer].forward(kernels, parameters, &w.batch, &mut state);
             w.lstm[layer] = state;
             if let Some(dropout) = dropout.as_deref_mut() {
-                let width = 2 * self.shape.hidden;
+                let (width, row) = (widths[layer], rows[layer]);
                 let factors = w.factors[layer].reserve(n * width);
                 dropout.fill(kernels, factors);
                 let to = w.dropped[layer].reserve(n * row);
@@ -215,12 +222,14 @@ impl Network {
         let mut logits = std::mem::take(&mut w.tag_logits);
         let width = self.tag.weight.width();
         let to = RowsMut { data: logits.reserve(n * width), row: width };
-        self.tag.forward(kernels, parameters, Rows { data: out(w, 0, dropout.is_some()), n, row }, to);
+        let x = Rows { data: out(w, 0, dropout.is_some()), n, row: rows[0] };
+        self.tag.forward(kernels, parameters, x, to);
         w.tag_logits = logits;
         let mut projected = std::mem::take(&mut w.projected);
         let width = self.project.weight.width();
         let to = RowsMut { data: projected.reserve(n * width), row: width };
-        self.project.forward(kernels, parameters, Rows { data: out(w, 1, dropout.is_some()), n, row }, to);
+        let x = Rows { data: out(w, 1, dropout.is_some()), n, row: rows[1] };
+        self.project.forward(kernels, parameters, x, to);
         w.projected = projected;
     }
 

@@ -40,8 +40,8 @@ pub struct SyntaxSettings {
     pub exploration: f32,
     /// Width of an embedding.
     pub embedding: usize,
-    /// Width of a hidden state.
-    pub hidden: usize,
+    /// Width of a hidden state of each layer.
+    pub hidden: [usize; 2],
     /// Width of the layers that decide.
     pub decision: usize,
     /// Words and parts of words that occur less often have no row of their own.
@@ -62,7 +62,7 @@ impl Default for SyntaxSettings {
             unknown: 0.25,
             exploration: 0.9,
             embedding: 64,
-            hidden: 32,
+            hidden: [48, 32],
             decision: 64,
             least: 2,
             least_relation: 20,
