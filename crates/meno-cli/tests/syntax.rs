@@ -66,7 +66,8 @@ fn files_are_compared() {
 #[test]
 fn bad_files_are_named_with_their_line() {
     let cycle = GOLD.replacen("\t0\troot\t0:root\t_\n", "\t4\tdep\t_\t_\n", 1);
-    let dir = folder(&[("cycle.conllu", cycle.as_bytes()), ("short.conllu", b"1\tone\n"), ("bare.conllu", BARE)]);
+    let dir =
+        folder(&[("cycle.conllu", cycle.as_bytes()), ("short.conllu", b"1\tone\n"), ("bare.conllu", BARE)]);
     expect![[r#""#]].assert_eq(&run(dir.path(), "syntax eval cycle.conllu"));
     expect![[r#""#]].assert_eq(&run(dir.path(), "syntax train --treebank short.conllu -o m"));
     expect![[r#""#]].assert_eq(&run(dir.path(), "syntax train --treebank bare.conllu -o m"));
@@ -91,7 +92,8 @@ fn a_model_is_trained_and_used() {
 #[test]
 fn sentences_of_a_dataset_are_left_out() {
     let dir = tiny_dataset();
-    let sentence = "1\tWeather\t_\tNOUN\t_\t_\t0\troot\t_\t_\n2\tplease\t_\tINTJ\t_\t_\t1\tdiscourse\t_\t_\n\n";
+    let sentence =
+        "1\tWeather\t_\tNOUN\t_\t_\t0\troot\t_\t_\n2\tplease\t_\tINTJ\t_\t_\t1\tdiscourse\t_\t_\n\n";
     fs::write(dir.path().join("gold.conllu"), GOLD.to_owned() + sentence).unwrap();
     let train = "syntax train --treebank gold.conllu --without data -o m --epochs 1 --threads 1";
     let output = shown(&meno(dir.path(), train).output().unwrap());
@@ -102,6 +104,9 @@ fn sentences_of_a_dataset_are_left_out() {
 fn phrases_are_measured() {
     let dir = tiny_dataset();
     let output = run(dir.path(), "syntax yardstick data --slots");
-    assert!(output.starts_with("exit 0\nrule     walls         marked   exact    over   under\n"), "{output}");
+    assert!(
+        output.starts_with("exit 0\nrule     walls         marked   exact    over   under\n"),
+        "{output}"
+    );
     assert!(output.contains("literal  none              20"), "{output}");
 }

@@ -36,7 +36,8 @@ fn scores_are_those_of_the_official_script() {
         for (number, (gold, system)) in (1..).zip(gold.iter().zip(&system)) {
             scores.compare(number, gold, system).unwrap();
         }
-        for (metric, found) in [("UPOS", scores.upos_percent()), ("UAS", scores.uas()), ("LAS", scores.las())] {
+        for (metric, found) in [("UPOS", scores.upos_percent()), ("UAS", scores.uas()), ("LAS", scores.las())]
+        {
             let expected = numbers[metric].as_f64().unwrap();
             assert!((found - expected).abs() < 1e-9, "{name} {metric}: {found} {expected}");
         }
@@ -72,7 +73,11 @@ fn malformed_files_are_refused_with_their_line() {
     check_refused("2 a a NOUN _ _ 0 root _ _", 1, "word number `2` where 1 is expected");
     check_refused("1 a a Noun _ _ 0 root _ _", 1, "unknown part of speech `Noun`");
     check_refused("1 a a NOUN _ _ -1 root _ _", 1, "the head `-1` is not a number");
-    check_refused("1 a a X _ _ 99999999999999999999 root _ _", 1, "the head `99999999999999999999` is not a number");
+    check_refused(
+        "1 a a X _ _ 99999999999999999999 root _ _",
+        1,
+        "the head `99999999999999999999` is not a number",
+    );
     check_refused(
         "# c\n1 a a NOUN _ _ 2 dep _ _\n2 b b NOUN _ _ 1 dep _ _\n",
         2,
@@ -83,7 +88,11 @@ fn malformed_files_are_refused_with_their_line() {
     check_refused("1 a a NOUN _ _ 0 root _ _\n2 b b NOUN _ _ _ _ _ _", 2, "word 2 has no head");
     check_refused("1 a a NOUN _ _ 0 root _ _\n#~no", 2, "a comment inside a sentence");
     check_refused("2-3 ab _ _ _ _ _ _ _ _", 1, "the range `2-3` does not begin with word 1");
-    check_refused("1-2 ab _ _ _ _ _ _ _ _\n1 a a X _ _ 0 root _ _\n\n", 3, "the token 1-2 reaches beyond word 1");
+    check_refused(
+        "1-2 ab _ _ _ _ _ _ _ _\n1 a a X _ _ 0 root _ _\n\n",
+        3,
+        "the token 1-2 reaches beyond word 1",
+    );
     check_refused("1-2 ab _ _ _ _ _ _ _ _\n\n", 2, "a sentence without words");
     check_refused("1.1 ab _ _ _ _ _ _ _ _", 1, "empty node `1.1` where 0.1 is expected");
     let error = conllu::parse(Path::new("x"), b"# fine\n\xff\n").unwrap_err();
@@ -260,7 +269,11 @@ fn a_few_sentences_are_learnt_by_heart() {
     };
     let syntax = Syntax::train(&trees, &settings, watch).unwrap().unwrap();
     let scores = syntax.worker().evaluate(&trees);
-    assert_eq!((scores.upos, scores.heads, scores.labelled), (scores.words, scores.words, scores.words), "{losses:?}");
+    assert_eq!(
+        (scores.upos, scores.heads, scores.labelled),
+        (scores.words, scores.words, scores.words),
+        "{losses:?}"
+    );
     let again = Syntax::load(&syntax.to_bytes()).unwrap();
     assert_eq!(again.to_bytes(), syntax.to_bytes());
 }

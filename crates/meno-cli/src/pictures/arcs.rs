@@ -80,7 +80,8 @@ impl Arcs {
         let mut at = MARGIN;
         let place = |word: &ArcWord| {
             let relation = scene.text_width(&word.relation, RELATION_SIZE) * 0.8;
-            let widths = [scene.text_width(&word.text, WORD_SIZE), scene.text_width(&word.tag, TAG_SIZE), relation];
+            let widths =
+                [scene.text_width(&word.text, WORD_SIZE), scene.text_width(&word.tag, TAG_SIZE), relation];
             let width = widths.into_iter().fold(0.0, f64::max);
             let middle = at + width / 2.0;
             at += width + GAP;

@@ -47,7 +47,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
         print(pretty(&rows.iter().map(json_row).collect::<Vec<_>>()))?;
         return Ok(ExitCode::SUCCESS);
     }
-    print(format_args!("{:<8} {:<12} {:>7} {:>7} {:>7} {:>7}", "rule", "walls", "marked", "exact", "over", "under"))?;
+    print(format_args!(
+        "{:<8} {:<12} {:>7} {:>7} {:>7} {:>7}",
+        "rule", "walls", "marked", "exact", "over", "under"
+    ))?;
     for row in rows.iter().filter(|row| is_shown(row)) {
         print(format_args!("{:<8} {:<12} {}", row.method.name(), row.walls.name(), line(&row.all)))?;
     }

@@ -22,17 +22,39 @@ impl AsRef<str> for Piece<'_> {
 
 /// Verbs that `n't` follows, as they are written before it.
 const NEGATED: [&str; 22] = [
-    "do", "does", "did", "is", "are", "was", "were", "have", "has", "had", "ca", "wo", "could", "would", "should",
-    "must", "need", "might", "ought", "sha", "dare", "ai",
+    "do", "does", "did", "is", "are", "was", "were", "have", "has", "had", "ca", "wo", "could", "would",
+    "should", "must", "need", "might", "ought", "sha", "dare", "ai",
 ];
 
 /// Words without apostrophes, with the length of what comes before the clitic. Those that are other words as well, such
 /// as `its` and `were`, are missing on purpose.
 const BARE: [(&str, usize); 26] = [
-    ("whats", 4), ("thats", 4), ("lets", 3), ("hes", 2), ("shes", 3), ("heres", 4), ("theres", 5), ("wheres", 5),
-    ("whos", 3), ("hows", 3), ("im", 1), ("ive", 1), ("youre", 3), ("theyre", 4), ("youve", 3), ("weve", 2),
-    ("theyve", 4), ("youll", 3), ("theyll", 4), ("itll", 2), ("whatre", 4), ("cannot", 3), ("gonna", 3), ("wanna", 3),
-    ("gotta", 3), ("whatll", 4),
+    ("whats", 4),
+    ("thats", 4),
+    ("lets", 3),
+    ("hes", 2),
+    ("shes", 3),
+    ("heres", 4),
+    ("theres", 5),
+    ("wheres", 5),
+    ("whos", 3),
+    ("hows", 3),
+    ("im", 1),
+    ("ive", 1),
+    ("youre", 3),
+    ("theyre", 4),
+    ("youve", 3),
+    ("weve", 2),
+    ("theyve", 4),
+    ("youll", 3),
+    ("theyll", 4),
+    ("itll", 2),
+    ("whatre", 4),
+    ("cannot", 3),
+    ("gonna", 3),
+    ("wanna", 3),
+    ("gotta", 3),
+    ("whatll", 4),
 ];
 
 /// Splits the words of an utterance.
@@ -160,7 +182,13 @@ mod tests {
         let mut text = String::new();
         for (idx, piece) in pieces.iter().enumerate() {
             let is_same = idx > 0 && pieces[idx - 1].word == piece.word;
-            text += if idx == 0 { "" } else if is_same { "|" } else { " " };
+            text += if idx == 0 {
+                ""
+            } else if is_same {
+                "|"
+            } else {
+                " "
+            };
             text += piece.text;
         }
         assert_eq!(text, expected);

@@ -198,13 +198,7 @@ impl Reader<'_> {
         }
     }
 
-    fn empty_node(
-        &mut self,
-        line: usize,
-        id: &str,
-        (after, number): (&str, &str),
-        text: &str,
-    ) -> Result<()> {
+    fn empty_node(&mut self, line: usize, id: &str, (after, number): (&str, &str), text: &str) -> Result<()> {
         let n_words = self.sentence.words.len();
         let before = self.sentence.empty.iter().filter(|node| node.after == n_words).count();
         if after.parse() != Ok(n_words) || number.parse() != Ok(before + 1) {

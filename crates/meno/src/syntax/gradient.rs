@@ -5,11 +5,13 @@
 //! the log of the probability of all those actions together.
 
 use super::lexicon::{NO_ROW, Rows as WordRows, UNKNOWN_ROW};
-use super::network::{ActionInput, NOTHING, Network, ROOT, RelationInput, Workspace, add, apply, embed, out};
+use super::network::{
+    ACTION_PLACES, ActionInput, NOTHING, Network, ROOT, RelationInput, Workspace, add, apply, embed, out,
+};
 use super::parser::{best, softmax};
 use super::transitions::{Action, Configuration};
-use crate::encoder::kernel::{Buffer, Kernels, LANES, Start};
-use crate::encoder::{Dropout, Product, Rows, RowsMut, row_of, rows_end};
+use crate::encoder::kernel::{Buffer, Kernels, Start};
+use crate::encoder::{Dropout, Linear, Product, Rows, RowsMut, row_of, rows_end};
 use crate::random::Random;
 
 /// A sentence as numbers.
@@ -68,10 +70,31 @@ impl<T> Default for Steps<T> {
 }
 
 impl<T> Steps<T> {
-    fn begin(&mut self, at_most: usize, width: usize, logits: usize) {
+    fn begin(&mut self, at_most: usize, linear: &Linear) {
         self.inputs.clear();
-        self.hidden.reserve(at_most * width);
-        self.d_logits.reserve(at_most * logits);
+        self.hidden.reserve(at_most * linear.weight.rows());
+        self.d_logits.reserve(at_most * linear.weight.width());
+    }
+
+    /// Room for the hidden layer and the logits of the next decision; it is kept if its input is pushed.
+    fn next(&mut self, linear: &Linear) -> (&mut [f32], &mut [f32]) {
+        let (at, width, n_logits) = (self.inputs.len(), linear.weight.rows(), linear.weight.width());
+        (&mut self.hidden[at * width..][..width], &mut self.d_logits[at * n_logits..][..n_logits])
+    }
+
+    /// From the gradients of the logits to those of the hidden layers before they were rectified.
+    fn backward(&mut self, kernels: Kernels, transposed: &[f32], linear: &Linear) {
+        let (n, width) = (self.inputs.len(), linear.weight.rows());
+        let dy = Rows { data: &self.d_logits, n, row: linear.weight.width() };
+        let d_hidden = self.d_hidden.reserve(n * width);
+        linear.backward_input(
+            kernels,
+            transposed,
+            dy,
+            RowsMut { data: &mut *d_hidden, row: width },
+            Start::Zero,
+        );
+        kernels.keep_where_positive(&self.hidden[..n * width], d_hidden);
     }
 }
 
@@ -94,11 +117,10 @@ impl Shard {
         self.loss = 0.0;
         self.tag_loss(network, examples, practice.weight);
         let n = self.workspace.batch.words();
-        let (action, relation) = (network.shape.action, network.shape.relation);
-        self.actions.begin(2 * n, action, network.action.weight.width());
-        self.arcs.begin(n, relation, network.relation.weight.width());
+        self.actions.begin(2 * n, &network.action);
+        self.arcs.begin(n, &network.relation);
         for (sentence, example) in examples.iter().enumerate() {
-            self.parse(network, kernels, parameters, sentence, example, practice, &mut random);
+            self.parse(network, kernels, parameters, (sentence, example), practice, &mut random);
         }
         self.gradient.clear(network.dense);
         self.decisions_backward(network, kernels, transposed);
@@ -154,99 +176,48 @@ impl Shard {
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn parse(
         &mut self,
         network: &Network,
         kernels: Kernels,
         parameters: &[f32],
-        sentence: usize,
-        example: &Example,
+        (sentence, example): (usize, &Example),
         practice: Practice,
         random: &mut Random,
     ) {
-        let w = &self.workspace;
-        let rows = &w.batch.time_rows()[w.batch.rows(sentence)];
-        let configuration = &mut self.configuration;
+        let Shard { workspace: Workspace { batch, projected, .. }, configuration, .. } = self;
+        let rows = &batch.time_rows()[batch.rows(sentence)];
+        let lesson = Lesson { network, kernels, parameters, projected, rows, example, practice };
         configuration.begin(rows.len());
-        let (width, logits_width) = (network.shape.action, network.action.weight.width());
         while !configuration.is_done() {
-            let step = self.actions.inputs.len();
-            let input = network.action_input(configuration, rows);
-            let hidden = &mut self.actions.hidden[step * width..][..width];
-            network.action_hidden(parameters, &w.projected, &input, hidden);
-            let logits = &mut self.actions.d_logits[step * logits_width..][..logits_width];
-            apply(kernels, &network.action, parameters, hidden, logits);
-            self.actions.inputs.push(input);
-            let costs = configuration.costs(&example.heads);
-            let (chosen, right) = choose(logits, costs);
-            let explored = chosen != right && random.uniform() < practice.exploration;
-            self.loss += d_action(logits, costs, practice.weight);
-            let action = Action::ALL[if explored { chosen } else { right }];
-            let relation = match configuration.arc(action) {
-                Some((head, child)) if head > 0 => {
-                    let gold = example.relations[child as usize];
-                    let is_right = example.heads[child as usize] == head;
-                    let relation_width = network.shape.relation;
-                    let logits_width = network.relation.weight.width();
-                    let at = self.arcs.inputs.len();
-                    let input = network.relation_input(configuration, (head, child), rows);
-                    let hidden = &mut self.arcs.hidden[at * relation_width..][..relation_width];
-                    network.relation_hidden(parameters, &w.projected, &input, hidden);
-                    let logits = &mut self.arcs.d_logits[at * logits_width..][..logits_width];
-                    apply(kernels, &network.relation, parameters, hidden, logits);
-                    let relation = best(&logits[1..network.shape.relations]) + 1;
-                    if is_right {
-                        self.arcs.inputs.push(input);
-                        let logits = &mut logits[..network.shape.relations];
-                        self.loss += d_cross_entropy(logits, gold as usize, practice.weight);
-                        self.arcs.d_logits[at * logits_width..][..logits_width][network.shape.relations..]
-                            .fill(0.0);
-                    }
-                    relation as u8
-                }
-                _ => 0,
-            };
+            let action = lesson.act(configuration, &mut self.actions, &mut self.loss, random);
+            let relation = lesson.relate(configuration, action, &mut self.arcs, &mut self.loss);
             configuration.take(action, relation);
         }
     }
 
     /// From the logits of actions and relations to the rows that were added up.
     fn decisions_backward(&mut self, network: &Network, kernels: Kernels, transposed: &[f32]) {
-        let n = self.workspace.batch.words();
         let row = network.project.weight.width();
-        let d_projected = self.d_projected.clear(n * row);
-        let (steps, width) = (&mut self.actions, network.shape.action);
-        let n_steps = steps.inputs.len();
-        let logits_row = network.action.weight.width();
-        let dy = Rows { data: &steps.d_logits, n: n_steps, row: logits_row };
-        let dx = RowsMut { data: steps.d_hidden.reserve(n_steps * width), row: width };
-        network.action.backward_input(kernels, transposed, dy, dx, Start::Zero);
-        kernels.keep_where_positive(&steps.hidden[..n_steps * width], &mut steps.d_hidden[..n_steps * width]);
-        for (input, d) in steps.inputs.iter().zip(steps.d_hidden.chunks_exact(width)) {
+        let d_projected = self.d_projected.clear(self.workspace.batch.words() * row);
+        let width = network.shape.action;
+        self.actions.backward(kernels, transposed, &network.action);
+        for (input, d) in self.actions.inputs.iter().zip(self.actions.d_hidden.chunks_exact(width)) {
             for (place, &word) in input.words.iter().enumerate() {
-                add(
-                    match word {
-                        NOTHING => network.outside.row_mut(&mut self.gradient, 2 * place),
-                        ROOT => network.outside.row_mut(&mut self.gradient, 2 * place + 1),
-                        word => &mut d_projected[word as usize * row + place * width..][..width],
-                    },
-                    d,
-                );
+                let to = match word {
+                    NOTHING => network.outside.row_mut(&mut self.gradient, 2 * place),
+                    ROOT => network.outside.row_mut(&mut self.gradient, 2 * place + 1),
+                    word => &mut d_projected[word as usize * row + place * width..][..width],
+                };
+                add(to, d);
             }
             for &context in &input.contexts {
                 add(network.action_contexts.row_mut(&mut self.gradient, context as usize), d);
             }
         }
-        let start = super::network::ACTION_PLACES * width;
-        let (steps, width) = (&mut self.arcs, network.shape.relation);
-        let n_arcs = steps.inputs.len();
-        let logits_row = network.relation.weight.width();
-        let dy = Rows { data: &steps.d_logits, n: n_arcs, row: logits_row };
-        let dx = RowsMut { data: steps.d_hidden.reserve(n_arcs * width), row: width };
-        network.relation.backward_input(kernels, transposed, dy, dx, Start::Zero);
-        kernels.keep_where_positive(&steps.hidden[..n_arcs * width], &mut steps.d_hidden[..n_arcs * width]);
-        for (input, d) in steps.inputs.iter().zip(steps.d_hidden.chunks_exact(width)) {
+        let (start, width) = (ACTION_PLACES * width, network.shape.relation);
+        self.arcs.backward(kernels, transposed, &network.relation);
+        for (input, d) in self.arcs.inputs.iter().zip(self.arcs.d_hidden.chunks_exact(width)) {
             for (place, &word) in input.words.iter().enumerate() {
                 add(&mut d_projected[word as usize * row + start + place * width..][..width], d);
             }
@@ -328,6 +299,65 @@ impl Shard {
     }
 }
 
+/// What the steps of a parse have in common.
+struct Lesson<'a> {
+    network: &'a Network,
+    kernels: Kernels,
+    parameters: &'a [f32],
+    projected: &'a [f32],
+    /// The row of each word.
+    rows: &'a [usize],
+    example: &'a Example,
+    practice: Practice,
+}
+
+impl Lesson<'_> {
+    /// Chooses an action, right or wrong, and leaves the gradient of its logits.
+    fn act(
+        &self,
+        configuration: &Configuration,
+        actions: &mut Steps<ActionInput>,
+        loss: &mut f64,
+        random: &mut Random,
+    ) -> Action {
+        let network = self.network;
+        let input = network.action_input(configuration, self.rows);
+        let (hidden, logits) = actions.next(&network.action);
+        network.action_hidden(self.parameters, self.projected, &input, hidden);
+        apply(self.kernels, &network.action, self.parameters, hidden, logits);
+        let costs = configuration.costs(&self.example.heads);
+        let (chosen, right) = choose(logits, costs);
+        let is_explored = chosen != right && random.uniform() < self.practice.exploration;
+        *loss += d_action(logits, costs, self.practice.weight);
+        actions.inputs.push(input);
+        Action::ALL[if is_explored { chosen } else { right }]
+    }
+
+    /// Names the relation of the arc that an action makes; if the arc is right, leaves the gradient of the logits.
+    fn relate(
+        &self,
+        configuration: &Configuration,
+        action: Action,
+        arcs: &mut Steps<RelationInput>,
+        loss: &mut f64,
+    ) -> u8 {
+        let Some((head, child)) = configuration.arc(action).filter(|&(head, _)| head > 0) else { return 0 };
+        let (network, n_relations) = (self.network, self.network.shape.relations);
+        let input = network.relation_input(configuration, (head, child), self.rows);
+        let (hidden, logits) = arcs.next(&network.relation);
+        network.relation_hidden(self.parameters, self.projected, &input, hidden);
+        apply(self.kernels, &network.relation, self.parameters, hidden, logits);
+        let relation = best(&logits[1..n_relations]) + 1;
+        if self.example.heads[child as usize] == head {
+            let gold = self.example.relations[child as usize];
+            *loss += d_cross_entropy(&mut logits[..n_relations], gold.into(), self.practice.weight);
+            logits[n_relations..].fill(0.0);
+            arcs.inputs.push(input);
+        }
+        relation as u8
+    }
+}
+
 /// Rows times the factors of the dropout.
 fn scale(kernels: Kernels, factors: &[f32], x: &mut [f32], width: usize, row: usize, n: usize) {
     for i in 0..n {
@@ -357,7 +387,6 @@ fn d_action(logits: &mut [f32], costs: [u32; 3], weight: f32) -> f64 {
     softmax(&mut probabilities);
     let of_best = |action: usize| if costs[action] == least { probabilities[action] } else { 0.0 };
     let sum = (of_best(0) + of_best(1) + of_best(2)).max(1e-20);
-    debug_assert!(logits.len() == LANES);
     logits.fill(0.0);
     for action in 0..3 {
         logits[action] = weight * (probabilities[action] - of_best(action) / sum);
@@ -402,8 +431,15 @@ mod tests {
 
     #[test]
     fn gradients_are_differences_of_the_loss() {
-        let shape =
-            Shape { embedding: 16, hidden: [32, 16], action: 16, relation: 16, rows: 9, tags: 5, relations: 4 };
+        let shape = Shape {
+            embedding: 16,
+            hidden: [32, 16],
+            action: 16,
+            relation: 16,
+            rows: 9,
+            tags: 5,
+            relations: 4,
+        };
         let (network, kernels) = (Network::new(shape), Kernels::best());
         let mut parameters = network.initial(&mut Random::new(3));
         for tensor in [network.outside, network.action_contexts, network.relation_contexts] {
@@ -416,7 +452,15 @@ mod tests {
             transpose(kernels, &network.matrices(), parameters, &mut transposed);
             let practice = Practice { exploration: 0.0, dropout: 0.0, weight: 0.25 };
             let examples: Vec<&Example> = examples.iter().collect();
-            shard.run(&network, kernels, (parameters, &transposed), &examples, &[0.0; 9], practice, Random::new(1));
+            shard.run(
+                &network,
+                kernels,
+                (parameters, &transposed),
+                &examples,
+                &[0.0; 9],
+                practice,
+                Random::new(1),
+            );
             shard.loss
         };
         let mut shard = Shard::default();

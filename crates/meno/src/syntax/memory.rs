@@ -13,13 +13,15 @@ use crate::encoder::kernel::{Buffer, Gemm, Kernels, LANES, Right, Start, Strided
 
 /// Words remembered at most; then it begins anew. A word takes about a kilobyte.
 const MOST_WORDS: usize = 4096;
+/// Words of more bytes are not remembered: they take room and do not come again.
+const LONGEST: usize = 64;
 
 /// The parts of gates that are known already. It belongs to one model.
 #[derive(Default)]
 pub(crate) struct Memory {
     reader: Reader,
     words: HashMap<Box<str>, usize, BuildHasherDefault<Fnv>>,
-    /// For each word its shape.
+    /// For each word its shape, after a place for words that are not remembered.
     shapes: Vec<u64>,
     word_gates: Buffer,
     places: HashMap<u64, usize, BuildHasherDefault<Identity>>,
@@ -60,14 +62,19 @@ impl Memory {
             self.words.clear();
             self.shapes.clear();
         }
+        self.shapes.resize(self.words.len() + 1, 0);
         let (keys, shape) = self.reader.word(word);
         let x = self.x.clear(model.network.shape.embedding);
         for row in model.lexicon.rows(&keys).into_iter().filter(|&row| row != NO_ROW) {
             model.embedding.add(row as usize, x);
         }
-        let known = self.shapes.len();
-        self.shapes.push(shape);
-        self.words.insert(word.into(), known);
+        let known = if word.len() > LONGEST { 0 } else { self.shapes.len() };
+        if known > 0 {
+            self.shapes.push(shape);
+            self.words.insert(word.into(), known);
+        } else {
+            self.shapes[0] = shape;
+        }
         project(model, kernels, &self.x, Start::Zero, known, &mut self.word_gates);
         known
     }

@@ -151,8 +151,7 @@ impl Model {
             serde_json::from_str(json).map_err(|e| format!("damaged description of the model: {e}"))?;
         let shape = document.shape()?;
         let network = Network::new(shape);
-        let n_dense: usize =
-            dense_tensors(&network).map(|tensor| tensor.rows() * tensor.columns()).sum();
+        let n_dense: usize = dense_tensors(&network).map(|tensor| tensor.rows() * tensor.columns()).sum();
         let find = |name: &str, dtype: Dtype, shape: &[usize]| find(&tensors, name, dtype, shape);
         let dense = find("dense", Dtype::I16, &[n_dense])?;
         let scales = floats(&find("dense_scales", Dtype::F32, &[dense_tensors(&network).count()])?)?;
@@ -160,7 +159,7 @@ impl Model {
         let row_scales = floats(&find("embedding_scales", Dtype::F32, &[shape.rows])?)?;
         let keys = find("lexicon", Dtype::U64, &[shape.rows - 1])?;
         // The file holds as many numbers as are now allocated.
-        let mut parameters = Parameters::zeros(&network.layout);
+        let mut parameters = Parameters::first(network.dense);
         let mut values = dense.data().as_chunks::<2>().0.iter().map(|bytes| i16::from_le_bytes(*bytes));
         for (tensor, scale) in dense_tensors(&network).zip(scales) {
             parameters.fill(tensor, || scale * f32::from(values.next().unwrap_or_default()));

@@ -12,7 +12,9 @@
 use super::lexicon::NO_ROW;
 use super::transitions::Configuration;
 use crate::encoder::kernel::{Buffer, Gemm, Kernels, LANES, Right, Start, Strided, Term};
-use crate::encoder::{Batch, BiLstm, BiLstmState, Dropout, Layout, Linear, Parameters, Rows, RowsMut, Tensor, row_of};
+use crate::encoder::{
+    Batch, BiLstm, BiLstmState, Dropout, Layout, Linear, Parameters, Rows, RowsMut, Tensor, row_of,
+};
 use crate::random::Random;
 
 /// Sizes of the network; all but the numbers of things are multiples of 16.
@@ -119,8 +121,7 @@ impl Network {
         let mut relation = matrix("relation", shape.relation, shape.relations);
         first.bias(&mut layout);
         second.bias(&mut layout);
-        for (linear, columns) in
-            [(&mut tag, shape.tags), (&mut action, 3), (&mut relation, shape.relations)]
+        for (linear, columns) in [(&mut tag, shape.tags), (&mut action, 3), (&mut relation, shape.relations)]
         {
             linear.bias = Some(layout.vector("bias", columns));
         }
@@ -215,7 +216,11 @@ impl Network {
                 let to = w.dropped[layer].reserve(n * row);
                 for i in 0..n {
                     let at = i * row..i * row + width;
-                    kernels.multiply(&w.lstm[layer].hidden[at.clone()], &factors[i * width..][..width], &mut to[at]);
+                    kernels.multiply(
+                        &w.lstm[layer].hidden[at.clone()],
+                        &factors[i * width..][..width],
+                        &mut to[at],
+                    );
                 }
             }
         }
@@ -281,27 +286,33 @@ impl Network {
         };
         let node = configuration.node(child);
         let children = self.shape.relations as u32 + 1;
-        let distance = head.abs_diff(child).min(DISTANCES as u32 - 1) + u32::from(child < head) * DISTANCES as u32;
+        let distance =
+            head.abs_diff(child).min(DISTANCES as u32 - 1) + u32::from(child < head) * DISTANCES as u32;
         RelationInput {
             words: [head, child].map(|word| rows[word as usize - 1] as u32),
-            contexts: [
-                grandchild(node.left),
-                children + grandchild(node.right),
-                2 * children + distance,
-            ],
+            contexts: [grandchild(node.left), children + grandchild(node.right), 2 * children + distance],
         }
     }
 
     /// The hidden layer before the action.
-    pub fn action_hidden(&self, parameters: &[f32], projected: &[f32], input: &ActionInput, hidden: &mut [f32]) {
+    pub fn action_hidden(
+        &self,
+        parameters: &[f32],
+        projected: &[f32],
+        input: &ActionInput,
+        hidden: &mut [f32],
+    ) {
         let (width, row) = (self.shape.action, self.project.weight.width());
         hidden.copy_from_slice(self.action_bias.of(parameters));
         for (place, &word) in input.words.iter().enumerate() {
-            add(hidden, match word {
-                NOTHING => self.outside.row(parameters, 2 * place),
-                ROOT => self.outside.row(parameters, 2 * place + 1),
-                word => &projected[word as usize * row + place * width..][..width],
-            });
+            add(
+                hidden,
+                match word {
+                    NOTHING => self.outside.row(parameters, 2 * place),
+                    ROOT => self.outside.row(parameters, 2 * place + 1),
+                    word => &projected[word as usize * row + place * width..][..width],
+                },
+            );
         }
         for &context in &input.contexts {
             add(hidden, self.action_contexts.row(parameters, context as usize));

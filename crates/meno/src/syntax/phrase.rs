@@ -100,7 +100,8 @@ pub fn explain(rule: Rule, parse: &Parse, unknown: &[bool], walls: &[bool]) -> V
             Rule::Tree => links.tree(start),
             Rule::Run => links.run(start),
         };
-        let is_open = |word: usize| (reached[word].is_some() || unknown[word]) && !(walls[word] && !unknown[word]);
+        let is_open =
+            |word: usize| (reached[word].is_some() || unknown[word]) && !(walls[word] && !unknown[word]);
         let left = (0..start).rev().take_while(|&word| is_open(word));
         for word in left.chain((start + 1..n).take_while(|&word| is_open(word))) {
             if !unknown[word] && added[word].is_none() {
@@ -195,10 +196,7 @@ impl<'a> Links<'a> {
     fn run(&self, start: usize) -> Vec<Option<Why>> {
         let upos = &self.parse.upos;
         let is_nominal = |word: usize| {
-            matches!(
-                upos[word],
-                Upos::Noun | Upos::Propn | Upos::Adj | Upos::Num | Upos::X | Upos::Sym
-            )
+            matches!(upos[word], Upos::Noun | Upos::Propn | Upos::Adj | Upos::Num | Upos::X | Upos::Sym)
         };
         let mut reached = vec![None; upos.len()];
         let neighbour = |from, word: usize| Some(Why { from, link: Link::Neighbour(upos[word]) });
@@ -247,7 +245,8 @@ mod tests {
 
     #[test]
     fn names_are_joined_from_their_first_word() {
-        let flat = "to/ADP/2/case san/PROPN/0/root ?francisco/PROPN/2/flat bay/PROPN/2/flat today/NOUN/2/nmod:tmod";
+        let flat =
+            "to/ADP/2/case san/PROPN/0/root ?francisco/PROPN/2/flat bay/PROPN/2/flat today/NOUN/2/nmod:tmod";
         check(Rule::Tree, flat, "san francisco bay");
         check(Rule::Literal, flat, "francisco");
         check(Rule::Run, flat, "san francisco bay today");

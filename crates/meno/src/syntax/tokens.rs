@@ -71,7 +71,10 @@ mod tests {
     #[test]
     fn marks_are_words() {
         check("Play 'Gimme Shelter', please!", &["Play", "'Gimme", "Shelter'", ",", "please", "!"]);
-        check("Wake me at 5:30 a.m. (tomorrow).", &["Wake", "me", "at", "5:30", "a.m.", "(", "tomorrow", ")", "."]);
+        check(
+            "Wake me at 5:30 a.m. (tomorrow).",
+            &["Wake", "me", "at", "5:30", "a.m.", "(", "tomorrow", ")", "."],
+        );
         check("St. Paul... really?!", &["St.", "Paul", "...", "really", "?", "!"]);
         check("\"Hey\"", &["\"", "Hey", "\""]);
     }

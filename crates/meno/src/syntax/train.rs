@@ -148,7 +148,9 @@ impl<'a> Trainer<'a> {
         let mut examples = Vec::new();
         for (idx, tree) in trees.iter().enumerate() {
             let spoken = tree.spoken(idx % 2 == 0);
-            examples.extend([Some(tree), spoken.as_ref()].into_iter().flatten().map(|tree| inventory.example(tree)));
+            examples.extend(
+                [Some(tree), spoken.as_ref()].into_iter().flatten().map(|tree| inventory.example(tree)),
+            );
         }
         let n_shards = settings.batch.div_ceil(SHARD);
         let share = |&count: &usize| settings.unknown / (settings.unknown + count as f32);
@@ -196,14 +198,14 @@ impl<'a> Trainer<'a> {
         let (network, kernels) = (&self.network, self.kernels);
         transpose(kernels, &network.matrices(), &self.parameters, &mut self.transposed);
         let n_words: usize = batch.iter().map(|&i| self.examples[i].rows.len()).sum();
-        let practice =
-            Practice { exploration, dropout: self.settings.dropout, weight: 1.0 / n_words as f32 };
+        let practice = Practice { exploration, dropout: self.settings.dropout, weight: 1.0 / n_words as f32 };
         let n_shards = batch.len().div_ceil(SHARD);
         let (examples, unknown) = (&self.examples, &self.unknown);
         let parameters: (&[f32], &[f32]) = (&self.parameters, &self.transposed);
         self.shards[..n_shards].par_iter_mut().enumerate().for_each(|(i, shard)| {
             // Dealt out by falling length, the shards are sorted and have about the same work.
-            let examples: Vec<&Example> = batch.iter().skip(i).step_by(n_shards).map(|&i| &examples[i]).collect();
+            let examples: Vec<&Example> =
+                batch.iter().skip(i).step_by(n_shards).map(|&i| &examples[i]).collect();
             shard.run(network, kernels, parameters, &examples, unknown, practice, random.fork(i as u64));
         });
         let (first, others) = self.shards[..n_shards].split_first_mut().expect("a batch has a sentence");
@@ -334,8 +336,10 @@ impl Inventory {
         counts.retain(|_, count| *count >= settings.least);
         let (keys, counts): (Vec<u64>, Vec<usize>) = counts.into_iter().unzip();
         let mut relations = vec!["root"];
-        let is_frequent = |relation: &str| relation_counts.get(relation).is_some_and(|&n| n >= settings.least_relation);
-        relations.extend(relation_counts.keys().filter(|&&relation| relation != "root" && is_frequent(relation)));
+        let is_frequent =
+            |relation: &str| relation_counts.get(relation).is_some_and(|&n| n >= settings.least_relation);
+        relations
+            .extend(relation_counts.keys().filter(|&&relation| relation != "root" && is_frequent(relation)));
         if !relations.contains(&"dep") {
             relations.push("dep");
         }
@@ -344,7 +348,8 @@ impl Inventory {
             let kind_of = relation.split(':').next().unwrap_or_default();
             *ids.get(relation).or_else(|| ids.get(kind_of)).unwrap_or(&ids["dep"])
         };
-        let relation_ids = relation_counts.keys().map(|&relation| (relation.to_owned(), id(relation))).collect();
+        let relation_ids =
+            relation_counts.keys().map(|&relation| (relation.to_owned(), id(relation))).collect();
         Inventory {
             lexicon: Lexicon::new(&keys).expect("keys come from a map"),
             counts: [vec![0], counts].concat(),

@@ -180,7 +180,8 @@ mod tests {
 
     fn fewest_errors(configuration: &Configuration, heads: &[u32]) -> u32 {
         if configuration.is_done() {
-            return (1..heads.len()).filter(|&word| configuration.nodes[word].head != heads[word]).count() as u32;
+            return (1..heads.len()).filter(|&word| configuration.nodes[word].head != heads[word]).count()
+                as u32;
         }
         let allowed = configuration.allowed();
         let after = (0..3).filter(|&action| allowed[action]).map(|action| {

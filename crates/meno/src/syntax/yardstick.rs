@@ -131,9 +131,7 @@ fn walls(walls: Walls, slots: &[TokenSpan], slot: &TokenSpan, n: usize) -> Vec<b
     (0..n)
         .map(|word| match walls {
             Walls::None => false,
-            Walls::Slots => {
-                is_other(word) && slots.iter().any(|slot| (slot.start..slot.end).contains(&word))
-            }
+            Walls::Slots => is_other(word) && slots.iter().any(|slot| (slot.start..slot.end).contains(&word)),
             Walls::Oracle => is_other(word),
         })
         .collect()
@@ -152,9 +150,11 @@ fn find(method: Method, parse: &Parse, marked: usize, walls: &[bool]) -> Vec<boo
                 matches!(parse.upos[word], Adp | Aux | Cconj | Det | Part | Pron | Punct | Sconj)
             };
             let first = (0..marked).rev().take_while(|&word| !walls[word]).last().unwrap_or(marked);
-            let last = (marked..n).take_while(|&word| word == marked || !walls[word]).last().unwrap_or(marked);
+            let last =
+                (marked..n).take_while(|&word| word == marked || !walls[word]).last().unwrap_or(marked);
             let first = (first..marked).find(|&word| !is_function(word)).unwrap_or(marked);
-            let last = (marked..=last).rev().find(|&word| word == marked || !is_function(word)).unwrap_or(marked);
+            let last =
+                (marked..=last).rev().find(|&word| word == marked || !is_function(word)).unwrap_or(marked);
             (0..n).map(|word| (first..=last).contains(&word)).collect()
         }
     }
