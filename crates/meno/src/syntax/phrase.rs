@@ -100,8 +100,7 @@ pub fn explain(rule: Rule, parse: &Parse, unknown: &[bool], walls: &[bool]) -> V
             Rule::Tree => links.tree(start),
             Rule::Run => links.run(start),
         };
-        let is_open =
-            |word: usize| (reached[word].is_some() || unknown[word]) && !(walls[word] && !unknown[word]);
+        let is_open = |word: usize| unknown[word] || reached[word].is_some() && !walls[word];
         let left = (0..start).rev().take_while(|&word| is_open(word));
         for word in left.chain((start + 1..n).take_while(|&word| is_open(word))) {
             if !unknown[word] && added[word].is_none() {
