@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use meno::Result;
-use meno::syntax::{Scores, Tree};
+use meno::syntax::{Scores, Tree, conllu};
+use meno::{Result, atomic};
 use serde::Serialize;
 
 use super::{load, read_trees};
@@ -32,6 +32,9 @@ pub struct Args {
     /// Take the trees of this file instead of parsing.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "spoken"])]
     system: Option<PathBuf>,
+    /// Write the treebank with the tags and trees that were found.
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["system", "spoken"])]
+    output: Option<PathBuf>,
     /// Write everything in lower case and leave out punctuation, as a recogniser of speech does.
     #[arg(long)]
     spoken: bool,
@@ -53,6 +56,9 @@ struct Evaluated<'a> {
 
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
+    if let Some(output) = &args.output {
+        write_found(&args, output)?;
+    }
     let mut results = Vec::new();
     for path in &args.gold {
         let gold = read_trees(path)?;
@@ -84,6 +90,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn write_found(args: &Args, output: &Path) -> Result<()> {
+    let syntax = load(args.model.as_deref())?;
+    let mut worker = syntax.worker();
+    let mut sentences = args.gold.iter().map(|path| conllu::read(path)).collect::<Result<Vec<_>>>()?.concat();
+    sentences.iter_mut().for_each(|sentence| worker.annotate_again(sentence));
+    atomic::write(output, conllu::render(&sentences).as_bytes())
 }
 
 fn compare(gold: &[Tree], system: &[Tree]) -> Result<Scores> {

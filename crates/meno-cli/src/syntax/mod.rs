@@ -49,7 +49,10 @@ fn load(path: Option<&Path>) -> Result<Syntax> {
     let Some(path) = path else { return Ok(Syntax::english()) };
     let bytes = fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     Syntax::load(&bytes).map_err(|error| match error {
-        Error::Model { problem, .. } => Error::Model { path: path.to_owned(), problem },
+        Error::Model { problem, .. } => Error::Setting {
+            problem: format!("{}: {problem}", path.display()),
+            hint: "a syntax model is made by `meno syntax train --treebank FILE -o MODEL`".to_owned(),
+        },
         error => error,
     })
 }

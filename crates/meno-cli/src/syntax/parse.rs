@@ -1,14 +1,14 @@
 //! `meno syntax parse`: text to trees.
 
-use std::io::{self, BufRead};
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use meno::syntax::conllu::{self, Sentence};
 use meno::{Error, Result, atomic};
 
 use super::load;
-use crate::output::print;
+use crate::output::written;
 use crate::pictures::{ArcWord, Arcs};
 use crate::style::{BOLD, DIM, Style, paint};
 
@@ -55,47 +55,62 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let syntax = load(args.model.as_deref())?;
     let mut worker = syntax.worker();
     let color = style.stdout && args.output.is_none();
-    let mut written = String::new();
-    let mut emit = |text: String| match &args.output {
-        Some(_) => {
-            written += &text;
-            written.push('\n');
-            Ok(())
-        }
-        None => print(text),
-    };
-    let mut n_sentences = 0;
-    let mut one = |text: &str| {
-        let sentence = worker.annotate(text);
-        n_sentences += 1;
-        if args.format == Format::Svg && n_sentences > 1 {
-            return Err(Error::Setting {
-                problem: "a picture shows one sentence, but there are more".to_owned(),
-                hint: "call it once for each".to_owned(),
-            });
-        }
-        // A line without words is a sentence without words in every format: nothing.
-        if sentence.words.is_empty() && args.format != Format::Svg {
-            return Ok(());
-        }
-        emit(match args.format {
-            Format::Conllu => conllu::render(&[sentence]).trim_end_matches('\n').to_owned() + "\n",
-            Format::Tree => tree(&sentence, color),
-            Format::Svg => picture(&sentence, text).scene()?.svg(),
-        })
-    };
-    if args.texts.is_empty() {
-        for line in io::stdin().lock().lines() {
-            let line = line.map_err(|source| Error::Read { path: "standard input".into(), source })?;
-            one(&line)?;
-        }
-    } else {
-        args.texts.iter().try_for_each(|text| one(text))?;
+    if args.format == Format::Svg {
+        let text = only_one(args.texts)?;
+        emit(args.output.as_deref(), &picture(&worker.annotate(&text), &text).scene()?.svg())?;
+        return Ok(ExitCode::SUCCESS);
     }
-    if let Some(path) = &args.output {
-        atomic::write(path, written.as_bytes())?;
+    let mut show = |text: &str| {
+        let sentence = worker.annotate(text);
+        match args.format {
+            // A line without words is a sentence without words: nothing.
+            _ if sentence.words.is_empty() => String::new(),
+            Format::Tree => tree(&sentence, color) + "\n",
+            _ => conllu::render(&[sentence]),
+        }
+    };
+    if args.output.is_some() || !args.texts.is_empty() {
+        let texts = if args.texts.is_empty() { lines().collect::<Result<_>>()? } else { args.texts };
+        let shown: String = texts.iter().map(|text| show(text)).collect();
+        emit(args.output.as_deref(), &shown)?;
+    } else {
+        for line in lines() {
+            emit(None, &show(&line?))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a file, or to standard output at once.
+fn emit(path: Option<&Path>, text: &str) -> Result<()> {
+    match path {
+        Some(path) => atomic::write(path, text.as_bytes()),
+        None => written(io::stdout().lock().write_all(text.as_bytes())),
+    }
+}
+
+fn lines() -> impl Iterator<Item = Result<String>> {
+    let failed = |source| Error::Read { path: "standard input".into(), source };
+    io::stdin().lines().map(move |line| line.map_err(failed))
+}
+
+/// The sentence to be drawn.
+fn only_one(typed: Vec<String>) -> Result<String> {
+    let texts = if typed.is_empty() { lines().collect::<Result<_>>()? } else { typed };
+    let mut texts = texts.into_iter().filter(|text| !text.trim().is_empty());
+    match (texts.next(), texts.next()) {
+        (Some(text), None) => Ok(text),
+        (text, _) => Err(Error::Setting {
+            problem: format!(
+                "a picture shows one sentence, but there {}",
+                match text {
+                    Some(_) => "are more",
+                    None => "is none",
+                }
+            ),
+            hint: "call it once for each sentence".to_owned(),
+        }),
+    }
 }
 
 /// Children below their heads, in the order of the sentence.

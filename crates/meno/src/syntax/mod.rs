@@ -165,6 +165,19 @@ impl SyntaxWorker<'_> {
         sentence
     }
 
+    /// Gives the words of a sentence new tags and a new tree; their enhanced graph, which would not fit, is dropped.
+    pub fn annotate_again(&mut self, sentence: &mut Sentence) {
+        let forms: Vec<&str> = sentence.words.iter().map(|word| word.form.as_str()).collect();
+        let Parse { upos, heads, relations } = self.parse_words(&forms);
+        sentence.empty.clear();
+        for (idx, word) in sentence.words.iter_mut().enumerate() {
+            word.upos = Some(upos[idx]);
+            word.head = Some(heads[idx]);
+            word.relation = relations[idx].to_string();
+            word.deps = "_".to_owned();
+        }
+    }
+
     /// Parses the words of each tree and compares.
     pub fn evaluate<'t>(&mut self, trees: impl IntoIterator<Item = &'t Tree>) -> Scores {
         let mut scores = Scores::default();
