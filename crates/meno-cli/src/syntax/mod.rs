@@ -6,7 +6,7 @@ mod train;
 mod yardstick;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Subcommand;
@@ -58,7 +58,7 @@ fn load(path: Option<&Path>) -> Result<Syntax> {
 }
 
 /// The trees of a treebank.
-fn read_trees(path: &PathBuf) -> Result<Vec<Tree>> {
+fn read_trees(path: &Path) -> Result<Vec<Tree>> {
     let tree = |(idx, sentence)| {
         Tree::new(sentence).ok_or_else(|| Error::Setting {
             problem: format!("{}: sentence {} has a word without tag or head", path.display(), idx + 1),

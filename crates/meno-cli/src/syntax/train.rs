@@ -79,7 +79,7 @@ fn share(typed: &str) -> Result<f32, String> {
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
     atomic::demand_writable(&args.output)?;
-    let trees = args.treebank.iter().map(read_trees).collect::<Result<Vec<_>>>()?.concat();
+    let trees = args.treebank.iter().map(|path| read_trees(path)).collect::<Result<Vec<_>>>()?.concat();
     let trees = leave_out(trees, &args.without)?;
     let settings = SyntaxSettings {
         seed: args.seed,
