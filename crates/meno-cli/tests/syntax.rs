@@ -45,14 +45,14 @@ fn text_becomes_a_tree_to_read() {
     expect![[r#"
         exit 0
         book VERB root
-        └─ table NOUN obj
-           ├─ a DET det
-           └─ two NUM nmod
-              ├─ for ADP case
-              └─ mill NOUN nmod
-                 ├─ at ADP case
-                 ├─ the DET det
-                 └─ old ADJ amod
+        ├─ table NOUN obj
+        │  └─ a DET det
+        └─ two NUM obl
+           ├─ for ADP case
+           └─ mill NOUN nmod
+              ├─ at ADP case
+              ├─ the DET det
+              └─ old ADJ amod
 
         ---
     "#]]

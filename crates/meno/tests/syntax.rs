@@ -285,3 +285,29 @@ fn training_can_be_stopped_and_needs_sentences() {
     assert!(Syntax::train(&trees, &SyntaxSettings::default(), stop).unwrap().is_none());
     assert!(matches!(Syntax::train(&[], &SyntaxSettings::default(), stop), Err(Error::Setting { .. })));
 }
+
+/// The targets that the model was made for, on the test files of the treebanks.
+#[test]
+fn the_shipped_model_is_as_good_as_documented() {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let dir = std::env::var_os("MENO_DATA").map_or(beside, PathBuf::from).join("ud");
+    if !dir.is_dir() {
+        println!("left out: the accuracy of the syntax model, because ../shared/data is not there");
+        return;
+    }
+    let syntax = Syntax::english();
+    let mut worker = syntax.worker();
+    let [ewt, atis] = ["ewt", "atis"].map(|name| trees(&dir.join(format!("en_{name}-ud-test.conllu"))));
+    let spoken: Vec<Tree> = ewt.iter().filter_map(|tree| tree.spoken(false)).collect();
+    for (name, trees, upos, uas, las) in [
+        ("EWT", &ewt, 94.5, 84.5, 81.0),
+        ("EWT spoken", &spoken, 93.0, 82.5, 78.5),
+        ("ATIS", &atis, 98.0, 94.5, 92.0),
+    ] {
+        let scores = worker.evaluate(trees);
+        assert!(
+            scores.upos_percent() > upos && scores.uas() > uas && scores.las() > las,
+            "{name} {scores:?}"
+        );
+    }
+}
