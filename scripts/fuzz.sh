@@ -14,7 +14,8 @@ fi
 
 # The seeds: real files, from which the fuzzer goes on.
 seeds=fuzz/corpus
-mkdir -p $seeds/model $seeds/corpus $seeds/text $seeds/logits $seeds/values
+mkdir -p $seeds/model $seeds/corpus $seeds/text $seeds/logits $seeds/values $seeds/conllu
+cp crates/meno/tests/goldens/conllu/*.conllu $seeds/conllu/
 cp crates/meno/tests/models/*.meno $seeds/model/
 printf '\0play the wall\nweather in rome\n---\nO B-album I-album\nO O B-city\n---\nplay\nweather\n' >$seeds/corpus/folder
 printf '\001# intent: play\nplay O\nthe B-album\nwall I-album\n\nweather O\nrome B-city\n' >$seeds/corpus/conll
@@ -31,7 +32,7 @@ printf '\003{"label_names":["O","B-x"]}\n{"tokens":["a","b"],"logits":[[0.25,0.7
 printf 'album\tAbbey Road\ncity\tOslo\n' >$seeds/values/lines
 printf '{"album": ["Abbey Road"], "city": ["Oslo", "Rome"]}' >$seeds/values/json
 
-for target in model corpus text logits values; do
+for target in model corpus text logits values conllu; do
     echo "== $target: $seconds s"
     cargo fuzz run "$target" --sanitizer none -- -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1
 done

@@ -31,6 +31,11 @@ RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-it
 step "tests"
 cargo test --workspace --locked
 
+if [ -n "${MENO_DATA:-}" ]; then
+  step "the data of the syntax model"
+  scripts/check_syntax_data.py "$MENO_DATA"
+fi
+
 step "demo"
 cargo run --release --locked --quiet -- demo </dev/null
 

@@ -190,7 +190,7 @@ impl Unknown {
 }
 
 /// The split that a path means: itself, or the test split of a dataset.
-fn choose(path: &Path) -> Result<Split> {
+pub fn choose(path: &Path) -> Result<Split> {
     let splits = corpus::splits(path)?;
     if let [split] = splits.as_slice()
         && split.path == path

@@ -16,6 +16,7 @@ mod progress;
 mod readable;
 mod settings;
 mod style;
+mod syntax;
 mod tag;
 mod train;
 
@@ -59,6 +60,8 @@ enum Command {
     Tag(tag::Args),
     /// Find unknown words for a tagger that was made elsewhere, from its logits.
     Logits(logits::Args),
+    /// Find parts of speech and dependency trees, and train what does.
+    Syntax(syntax::Args),
     /// Repeat what the documentation claims.
     Experiment(experiment::Args),
 }
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Command::Eval(args) => eval::run(args),
         Command::Tag(args) => tag::run(args, style),
         Command::Logits(args) => logits::run(args, style),
+        Command::Syntax(args) => syntax::run(args, style),
         Command::Experiment(args) => experiment::run(args, style),
     };
     result.unwrap_or_else(|error| {

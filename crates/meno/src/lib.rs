@@ -15,6 +15,7 @@ pub mod logits;
 pub mod dirichlet;
 pub mod uncertainty;
 pub mod decision;
+pub mod syntax;
 pub mod spans;
 
 pub mod external;

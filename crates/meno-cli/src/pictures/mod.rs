@@ -1,12 +1,13 @@
 //! Charts as SVG and PNG, readable without the text around them.
 //!
-//! Enters: plain numbers with names ([`Histogram`], [`Lines`], [`ReliabilityDiagram`], [`HeatMap`], [`Bars`]). Leaves: a
+//! Enters: plain numbers with names ([`Histogram`], [`Lines`], [`ReliabilityDiagram`], [`HeatMap`], [`Bars`], [`Arcs`]). Leaves: a
 //! [`Scene`] of rectangles, lines and texts, from which both files are made, so that they show the same. The same numbers
 //! give the same bytes. Colours are Okabe and Ito's, told apart by the colour-blind, and never the only difference; the
 //! ground is white, so that a picture can be read on a dark page too.
 //!
 //! Numbers that are missing, not finite or do not fit together are an error, never an empty picture.
 
+mod arcs;
 mod axis;
 mod bars;
 mod color;
@@ -26,6 +27,7 @@ use std::path::{Path, PathBuf};
 
 use meno::{Error, Result, atomic};
 
+pub use arcs::{ArcWord, Arcs};
 pub use bars::{Bar, BarRow, Bars};
 pub use heat_map::HeatMap;
 pub use histogram::{Class, Histogram};

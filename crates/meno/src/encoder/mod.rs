@@ -14,11 +14,10 @@ mod slot_gated;
 pub(crate) mod tests;
 
 pub use batch::Batch;
+pub(crate) use bilstm::{BiLstm, BiLstmState};
 pub use dropout::Dropout;
 pub use kernel::{Instructions, Kernels};
-pub(crate) use linear::Product;
+pub(crate) use linear::{Linear, Product, Rows, RowsMut, row_of, rows_end};
 pub(crate) use parameters::transpose;
 pub use parameters::{Layout, Parameters, Tensor};
-pub use slot_gated::{
-    Calibration, EntropyLoss, LossWeights, Prepared, SlotGated, SlotGatedShape, UNTOLD, Workspace,
-};
+pub use slot_gated::{Calibration, EntropyLoss, LossWeights, Prepared, SlotGated, SlotGatedShape, Workspace};

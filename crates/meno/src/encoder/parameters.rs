@@ -146,6 +146,11 @@ impl Parameters {
         Parameters(Buffer::zeros(layout.len()))
     }
 
+    /// The first `n` floats of a layout, all zero.
+    pub(crate) fn first(n: usize) -> Self {
+        Parameters(Buffer::zeros(n))
+    }
+
     /// Fills a tensor row by row, without padding.
     pub fn fill(&mut self, tensor: Tensor, mut value: impl FnMut() -> f32) {
         for row in 0..tensor.rows {

@@ -57,9 +57,11 @@ pub struct TrainSettings {
 pub struct CalibrationSettings {
     /// How much the entropy of a word counts beside its cross entropy.
     pub lambda: f32,
-    /// Share of words that are read as words outside the vocabulary and whose labels are not told: the entropy alone
-    /// counts for them, so that nothing is known of a word that was never seen but its context still is.
+    /// Share of words that are read as words outside the vocabulary.
     pub unknown_words: f32,
+    /// How much the cross entropy of such a word counts beside that of others. The less, the more its entropy decides:
+    /// what the word is may still be guessed from its context, but not with confidence.
+    pub told: f32,
     /// The bounds of the calibration.
     #[serde(flatten)]
     pub bounds: Calibration,
@@ -67,7 +69,7 @@ pub struct CalibrationSettings {
 
 impl Default for CalibrationSettings {
     fn default() -> Self {
-        CalibrationSettings { lambda: 1e-3, unknown_words: 0.02, bounds: Calibration::default() }
+        CalibrationSettings { lambda: 1e-3, unknown_words: 0.02, told: 0.1, bounds: Calibration::default() }
     }
 }
 
@@ -133,6 +135,9 @@ impl CalibrationSettings {
         }
         if !(0.0..=0.9).contains(&self.unknown_words) {
             return refuse(format!("unknown_words is {}", self.unknown_words), "it is a share from 0 to 0.9");
+        }
+        if !(0.0..=1.0).contains(&self.told) {
+            return refuse(format!("told is {}", self.told), "it is a weight from 0 to 1");
         }
         if !(0.0..=0.9).contains(&delta) {
             return refuse(format!("delta is {delta}"), "it is a share from 0 to 0.9");

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::TrainSettings;
 use super::optimizer::{Gradient, Replica};
-use crate::encoder::{Dropout, EntropyLoss, Kernels, LossWeights, Parameters, SlotGated, UNTOLD, Workspace};
+use crate::encoder::{Dropout, EntropyLoss, Kernels, LossWeights, Parameters, SlotGated, Workspace};
 use crate::features::UNKNOWN;
 use crate::random::Random;
 
@@ -58,7 +58,6 @@ pub(super) struct Position {
 struct Shard {
     utterances: Vec<usize>,
     words: Vec<Vec<u32>>,
-    labels: Vec<Vec<u32>>,
     workspace: Workspace,
     loss: f64,
 }
@@ -190,20 +189,21 @@ impl<'a> Trainer<'a> {
     /// The forward and backward pass of one of the shards into which the batch is dealt out.
     fn run_shard(&self, batch: &[usize], n_shards: usize, i: usize, random: &Random, replica: &Replica) {
         let (network, kernels, rate) = (self.network, self.kernels, self.settings.dropout);
-        let Shard { utterances, words, labels, workspace: w, loss } = &mut *held(&self.shards[i]);
+        let Shard { utterances, words, workspace: w, loss } = &mut *held(&self.shards[i]);
         // Dealt out by falling length, the shards are sorted and have about the same work.
         utterances.clear();
         utterances.extend(batch.iter().skip(i).step_by(n_shards));
         let examples = utterances.iter().map(|&i| &self.examples[i]);
         let mut dropout = (rate > 0.0).then(|| Dropout { rate, random: random.fork(i as u64) });
         let share = self.settings.unknown_words();
-        read_as_unknown(examples.clone(), share, random.fork(!(i as u64)), words, labels);
+        read_as_unknown(examples.clone(), share, random.fork(!(i as u64)), words);
         network.forward(kernels, &replica.parameters, words.iter().map(Vec::as_slice), dropout.as_mut(), w);
         let intent = 1.0 / batch.len() as f32;
         let weights = LossWeights { slots: intent * self.settings.slot_weight, intent };
-        let answers = examples.zip(&*labels).map(|(example, labels)| (&labels[..], example.intent));
+        let answers = examples.map(|example| (&example.labels[..], example.intent));
         let second = self.settings.calibrate.map(|settings| EntropyLoss {
             lambda: settings.lambda,
+            told: settings.told,
             parameters: &replica.parameters,
             transposed: &replica.transposed,
             calibration: settings.bounds,
@@ -213,23 +213,19 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// The words and labels of the examples, but that a share of the words is read as if it were not in the vocabulary and
-/// its label is not told.
+/// The words of the examples, but that a share of them is read as if it were not in the vocabulary.
 fn read_as_unknown<'a>(
     examples: impl ExactSizeIterator<Item = &'a Example>,
     share: f32,
     mut random: Random,
     words: &mut Vec<Vec<u32>>,
-    labels: &mut Vec<Vec<u32>>,
 ) {
     words.resize_with(examples.len(), Vec::new);
-    labels.resize_with(examples.len(), Vec::new);
-    for ((example, words), labels) in examples.zip(words).zip(labels) {
+    for (example, words) in examples.zip(words) {
         words.clone_from(&example.words);
-        labels.clone_from(&example.labels);
-        for (word, label) in words.iter_mut().zip(labels).filter(|_| share > 0.0) {
+        for word in words.iter_mut().filter(|_| share > 0.0) {
             if random.uniform() < share {
-                (*word, *label) = (UNKNOWN, UNTOLD);
+                *word = UNKNOWN;
             }
         }
     }

@@ -20,6 +20,7 @@ use super::bilstm::{BiLstm, BiLstmState};
 use super::kernel::{Attention, Buffer, Kernels, padded};
 use super::linear::{Linear, row_of};
 use super::parameters::{Layout, Parameters, Tensor};
+use crate::features::UNKNOWN;
 use crate::random::Random;
 use calibration::Calibrated;
 pub use calibration::Calibration;
@@ -77,6 +78,8 @@ pub struct LossWeights {
 pub struct EntropyLoss<'a> {
     /// How much the entropy of a word counts beside its cross entropy.
     pub lambda: f32,
+    /// How much the cross entropy of a word outside the vocabulary counts beside that of others.
+    pub told: f32,
     /// The parameters.
     pub parameters: &'a [f32],
     /// Their matrices transposed.
@@ -84,9 +87,6 @@ pub struct EntropyLoss<'a> {
     /// The bounds of the calibration.
     pub calibration: Calibration,
 }
-
-/// In the place of the label of a word that is only to be read.
-pub const UNTOLD: u32 = u32::MAX;
 
 /// Work done once for a network whose parameters do not change any more.
 #[derive(Clone, Default)]
@@ -282,7 +282,7 @@ impl SlotGated {
     /// The loss of the last forward pass, and in place of the logits its gradient.
     ///
     /// The cross entropy of the slots, and with the second loss minus their entropy, is averaged over the words of an
-    /// utterance; a word whose label is [`UNTOLD`] has no cross entropy.
+    /// utterance.
     pub fn loss<'a>(
         &self,
         kernels: Kernels,
@@ -299,17 +299,17 @@ impl SlotGated {
         let intent_logits = &mut w.intent_logits[..w.batch.len() * intents];
         kernels.softmax(labels, slot_logits);
         kernels.softmax(intents, intent_logits);
+        let told = second.map_or(1.0, |second| second.told);
         let mut loss = 0.0;
         for (utterance, (gold_labels, gold_intent)) in answers.enumerate() {
             let rows = w.batch.rows(utterance);
             assert_eq!(gold_labels.len(), rows.len(), "one label for each word");
             let each = weights.slots / rows.len() as f32;
             for (i, &label) in rows.zip(gold_labels) {
+                let is_unknown = w.words[w.batch.time_rows()[i]] == UNKNOWN;
+                let each = if is_unknown { each * told } else { each };
                 let row = &mut slot_logits[i * labels..][..labels];
-                match label {
-                    UNTOLD => row.fill(0.0),
-                    label => loss += f64::from(each) * cross_entropy(row, label, each),
-                }
+                loss += f64::from(each) * cross_entropy(row, label, each);
             }
             let row = &mut intent_logits[utterance * intents..][..intents];
             loss += f64::from(weights.intent) * cross_entropy(row, gold_intent, weights.intent);

@@ -1,0 +1,192 @@
+//! From words to tags and a tree: parts of speech and dependencies of English, after Universal Dependencies.
+//!
+//! Enters: the words of an utterance. Leaves: a [`Parse`], always a tree with one root. It may extend a span, never
+//! relabel one; leaving it out leaves valid output.
+//!
+//! - `conllu`, `treebank`: files of trees; a sentence as it would be spoken.
+//! - `tokens`, `clitics`: text to words; words of an utterance to words of a tree and back.
+//! - `lexicon`, `memory`, `network`, `transitions`, `parser`, `model`: what finds the trees.
+//! - `gradient`, `train`: how it learns that.
+//! - `evaluate`: how good it is.
+//! - `phrase`, `yardstick`: from unknown words to phrases, and how well that works.
+
+mod clitics;
+pub mod conllu;
+pub mod evaluate;
+mod gradient;
+mod lexicon;
+mod memory;
+mod model;
+mod network;
+mod parser;
+pub mod phrase;
+pub mod tokens;
+mod train;
+mod transitions;
+pub mod tree;
+mod treebank;
+mod upos;
+pub mod yardstick;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+pub use evaluate::Scores;
+pub use model::Record;
+pub use train::SyntaxSettings;
+pub use treebank::{Tree, utterance_key};
+pub use upos::Upos;
+
+use conllu::Sentence;
+
+use crate::encoder::Kernels;
+use crate::{Error, Result};
+
+const ENGLISH: &[u8] = include_bytes!("../../../../models/english.syntax");
+
+/// Tags and tree of a sentence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parse {
+    /// The part of speech of each word.
+    pub upos: Vec<Upos>,
+    /// The number of the head of each word, from 1; 0 for the root.
+    pub heads: Vec<usize>,
+    /// How each word relates to its head, such as `nsubj` or `nmod:poss`.
+    pub relations: Vec<Arc<str>>,
+}
+
+/// A tagger and parser.
+#[derive(Clone, Debug)]
+pub struct Syntax {
+    model: model::Model,
+}
+
+impl Syntax {
+    /// Trains on trees, each as it is and as it would be spoken; `None` if `watch` stops it.
+    ///
+    /// `watch` is told the passes done, of how many, and the mean loss of a word in the last one.
+    pub fn train(
+        trees: &[Tree],
+        settings: &SyntaxSettings,
+        watch: impl FnMut(usize, usize, f64) -> ControlFlow<()>,
+    ) -> Result<Option<Self>> {
+        let model = train::train(trees, settings, watch)?;
+        // What is kept is what the file holds, so that a model is the same before and after it was saved.
+        Ok(model.continue_value().map(|model| Syntax {
+            model: model::Model::from_bytes(&model.to_bytes()).expect("what was written can be read"),
+        }))
+    }
+
+    /// Reads the bytes of a model file.
+    pub fn load(bytes: &[u8]) -> Result<Self> {
+        let model = model::Model::from_bytes(bytes);
+        let model = model.map_err(|problem| Error::Model { path: "syntax model".into(), problem })?;
+        Ok(Syntax { model })
+    }
+
+    /// The model for English that comes with meno, trained on UD English EWT and UD English ATIS: see `models/`, also for
+    /// its licence, which is not that of the program.
+    pub fn english() -> Self {
+        Syntax::load(ENGLISH).expect("a test loads it")
+    }
+
+    /// The bytes of the model file; the same model gives the same bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.model.to_bytes()
+    }
+
+    /// How it came to be.
+    pub fn record(&self) -> &Record {
+        &self.model.record
+    }
+
+    /// Something that parses, with buffers of its own.
+    pub fn worker(&self) -> SyntaxWorker<'_> {
+        SyntaxWorker { model: &self.model, kernels: Kernels::best(), parser: parser::Parser::default() }
+    }
+}
+
+/// Parses sentence after sentence.
+pub struct SyntaxWorker<'a> {
+    model: &'a model::Model,
+    kernels: Kernels,
+    parser: parser::Parser,
+}
+
+impl SyntaxWorker<'_> {
+    /// Tags and tree of the words of an utterance, in which clitics may be part of a word (`what's`) or bare (`what s`).
+    pub fn parse(&mut self, words: &[&str]) -> Parse {
+        let mut pieces = Vec::with_capacity(words.len());
+        clitics::split(words, &mut pieces);
+        let parse = self.parse_words(&pieces);
+        clitics::join(parse, &pieces, words.len())
+    }
+
+    /// Tags and tree of the words of a treebank: clitics are words of their own.
+    pub fn parse_words<S: AsRef<str>>(&mut self, words: &[S]) -> Parse {
+        let configuration = self.parser.parse(self.model, self.kernels, words);
+        let nodes = (1..=words.len() as u32).map(|word| configuration.node(word));
+        let (mut heads, mut relations) = (Vec::new(), Vec::new());
+        for node in nodes {
+            heads.push(node.head as usize);
+            relations.push(Arc::clone(&self.model.relations[usize::from(node.relation)]));
+        }
+        Parse { upos: self.parser.tags.clone(), heads, relations }
+    }
+
+    /// A text as a sentence of CoNLL-U, with clitics as words and multi-word tokens around them.
+    pub fn annotate(&mut self, text: &str) -> Sentence {
+        let places = tokens::words(text);
+        let words: Vec<&str> = places.iter().map(|place| &text[place.clone()]).collect();
+        let mut pieces = Vec::new();
+        clitics::split(&words, &mut pieces);
+        let parse = self.parse_words(&pieces);
+        let line = text.split(['\n', '\r']).collect::<Vec<_>>().join(" ");
+        let mut sentence = Sentence { comments: vec![format!("# text = {line}")], ..Sentence::default() };
+        let is_glued = |word: usize| places.get(word + 1).is_some_and(|next| next.start == places[word].end);
+        for (idx, piece) in pieces.iter().enumerate() {
+            let is_first = idx == 0 || pieces[idx - 1].word != piece.word;
+            let n_pieces = pieces[idx..].iter().take_while(|other| other.word == piece.word).count();
+            let misc = if is_glued(piece.word) { "SpaceAfter=No" } else { "_" };
+            let is_split = !is_first || n_pieces > 1;
+            if is_first && n_pieces > 1 {
+                let (form, rest) = (words[piece.word].to_owned(), format!("_\t_\t_\t_\t_\t_\t_\t{misc}"));
+                let (first, last) = (idx + 1, idx + n_pieces);
+                sentence.multiword.push(conllu::Multiword { first, last, form, rest });
+            }
+            sentence.words.push(conllu::Word {
+                upos: Some(parse.upos[idx]),
+                head: Some(parse.heads[idx]),
+                relation: parse.relations[idx].to_string(),
+                misc: if is_split { "_" } else { misc }.to_owned(),
+                ..conllu::Word::bare(piece.text)
+            });
+        }
+        sentence
+    }
+
+    /// Gives the words of a sentence new tags and a new tree; their enhanced graph, which would not fit, is dropped.
+    pub fn annotate_again(&mut self, sentence: &mut Sentence) {
+        let forms: Vec<&str> = sentence.words.iter().map(|word| word.form.as_str()).collect();
+        let Parse { upos, heads, relations } = self.parse_words(&forms);
+        sentence.empty.clear();
+        for (idx, word) in sentence.words.iter_mut().enumerate() {
+            word.upos = Some(upos[idx]);
+            word.head = Some(heads[idx]);
+            word.relation = relations[idx].to_string();
+            word.deps = "_".to_owned();
+        }
+    }
+
+    /// Parses the words of each tree and compares.
+    pub fn evaluate<'t>(&mut self, trees: impl IntoIterator<Item = &'t Tree>) -> Scores {
+        let mut scores = Scores::default();
+        for (gold, number) in trees.into_iter().zip(1..) {
+            let Parse { upos, heads, relations } = self.parse_words(&gold.words);
+            let relations = relations.iter().map(|relation| relation.to_string()).collect();
+            let found = Tree { words: gold.words.clone(), upos, heads, relations };
+            scores.compare(number, gold, &found).expect("the words are the same");
+        }
+        scores
+    }
+}
