@@ -67,18 +67,15 @@ pub struct CalibrationArgs {
     /// What every concentration is multiplied by (1).
     #[arg(long, value_name = "X")]
     scale: Option<f32>,
-    /// Share of words that are read as words never seen (0.02).
-    #[arg(long, value_name = "X")]
+    /// Words that occur N times are read as never seen with probability A / (A + N) (1).
+    #[arg(long, value_name = "A")]
     unknown_words: Option<f32>,
-    /// How much the labels of words read so count (0.1).
-    #[arg(long, value_name = "X")]
-    told: Option<f32>,
 }
 
 impl CalibrationArgs {
     /// Whether anything was.
     pub fn is_typed(&self) -> bool {
-        [self.delta, self.lambda, self.scale, self.unknown_words, self.told].iter().any(Option::is_some)
+        [self.delta, self.lambda, self.scale, self.unknown_words].iter().any(Option::is_some)
     }
 
     /// `base` with what was typed.
@@ -86,7 +83,6 @@ impl CalibrationArgs {
         CalibrationSettings {
             lambda: self.lambda.unwrap_or(base.lambda),
             unknown_words: self.unknown_words.unwrap_or(base.unknown_words),
-            told: self.told.unwrap_or(base.told),
             bounds: Calibration {
                 delta: self.delta.unwrap_or(base.bounds.delta),
                 scale: self.scale.unwrap_or(base.bounds.scale),
@@ -226,13 +222,12 @@ mod tests {
                 ("dropout", dropout.to_string()),
             ],
         );
-        let CalibrationSettings { lambda, unknown_words, told, bounds } = CalibrationSettings::default();
+        let CalibrationSettings { lambda, unknown_words, bounds } = CalibrationSettings::default();
         check(
             CalibrationArgs::augment_args(Command::new("train")),
             &[
                 ("lambda", lambda.to_string()),
                 ("unknown_words", unknown_words.to_string()),
-                ("told", told.to_string()),
                 ("delta", bounds.delta.to_string()),
                 ("scale", bounds.scale.to_string()),
             ],

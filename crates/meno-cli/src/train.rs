@@ -68,7 +68,7 @@ pub struct Args {
     /// Train the tagger alone.
     #[arg(
         long,
-        conflicts_with_all = ["calibrate", "delta", "lambda", "scale", "unknown_words", "told"],
+        conflicts_with_all = ["calibrate", "delta", "lambda", "scale", "unknown_words"],
         help_heading = "How to learn what is unknown"
     )]
     plain: bool,

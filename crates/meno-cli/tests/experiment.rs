@@ -260,7 +260,7 @@ fn refuses_what_cannot_be_judged() {
         assert!(output.starts_with("exit 2\n---\nerror: invalid value "), "{output}");
     }
     let output = run(dir.path(), "experiment sweep --data data --over weather --out out");
-    assert!(output.contains("possible values: delta, lambda, unknown-words, told, hidden]"), "{output}");
+    assert!(output.contains("possible values: delta, lambda, unknown-words, hidden]"), "{output}");
     let nowhere = run(dir.path(), "experiment paper --data nowhere --out out");
     assert!(nowhere.contains("error: cannot read nowhere: "), "{nowhere}");
     assert_eq!(names(dir.path()), ["data"], "nothing is written before the data is found to be sound");

@@ -115,7 +115,7 @@ fn refuses_settings_of_the_unknown_before_training() {
         ("--delta 2", "delta is 2"),
         ("--lambda nan", "lambda is NaN"),
         ("--scale 0", "scale is 0"),
-        ("--unknown-words 1", "unknown_words is 1"),
+        ("--unknown-words 1e4", "unknown_words is 10000"),
     ] {
         let output = run(dir.path(), &format!("train data -o m {FOR_EVER} {args}"));
         assert!(output.starts_with(&format!("exit 2\n---\nerror: {problem}")), "{args}: {output}");

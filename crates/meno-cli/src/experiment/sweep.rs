@@ -26,7 +26,7 @@ Examples:
   meno experiment sweep --data data/atis --over delta --ood ood-dev --seeds 3 --out delta
 
 The calibrated model is trained with each value: delta 0.05 to 0.5 by 0.05; lambda 0, 0.00001 to 1 by powers of ten;
-unknown-words 0 to 0.1; told 0 to 1; hidden 32, 64, 128, 256. Words are unknown by their Dirichlet entropy. OUT gets README.md, results.json, results.csv and
+unknown-words 0 to 4; hidden 32, 64, 128, 256. Words are unknown by their Dirichlet entropy. OUT gets README.md, results.json, results.csv and
 a picture; after Ctrl-C type the command again.";
 
 /// What was typed after `meno experiment sweep`.
@@ -51,10 +51,8 @@ enum Over {
     Delta,
     /// The weight of the second loss.
     Lambda,
-    /// The share of words that are read as never seen.
+    /// How often rare words are read as never seen.
     UnknownWords,
-    /// How much the labels of words read so count.
-    Told,
     /// The width of the hidden state.
     Hidden,
 }
@@ -64,8 +62,7 @@ impl Over {
         match self {
             Over::Delta => &[0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5],
             Over::Lambda => &[0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0],
-            Over::UnknownWords => &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
-            Over::Told => &[0.0, 0.03, 0.1, 0.3, 1.0],
+            Over::UnknownWords => &[0.0, 0.1, 0.25, 1.0, 4.0],
             Over::Hidden => &[32.0, 64.0, 128.0, 256.0],
         }
     }
@@ -75,7 +72,6 @@ impl Over {
             Over::Delta => "delta",
             Over::Lambda => "lambda",
             Over::UnknownWords => "unknown-words",
-            Over::Told => "told",
             Over::Hidden => "hidden",
         }
     }
@@ -86,7 +82,6 @@ impl Over {
             Over::Delta => settings.calibrate.bounds.delta = value,
             Over::Lambda => settings.calibrate.lambda = value,
             Over::UnknownWords => settings.calibrate.unknown_words = value,
-            Over::Told => settings.calibrate.told = value,
             Over::Hidden => settings.train.hidden = value as usize,
         }
         settings

@@ -57,11 +57,9 @@ pub struct TrainSettings {
 pub struct CalibrationSettings {
     /// How much the entropy of a word counts beside its cross entropy.
     pub lambda: f32,
-    /// Share of words that are read as words outside the vocabulary.
+    /// A word that occurs n times is read as one outside the vocabulary with probability a / (a + n); this is a. The label
+    /// of a word read so is not told: only its entropy counts.
     pub unknown_words: f32,
-    /// How much the cross entropy of such a word counts beside that of others. The less, the more its entropy decides:
-    /// what the word is may still be guessed from its context, but not with confidence.
-    pub told: f32,
     /// The bounds of the calibration.
     #[serde(flatten)]
     pub bounds: Calibration,
@@ -69,7 +67,7 @@ pub struct CalibrationSettings {
 
 impl Default for CalibrationSettings {
     fn default() -> Self {
-        CalibrationSettings { lambda: 1e-3, unknown_words: 0.02, told: 0.1, bounds: Calibration::default() }
+        CalibrationSettings { lambda: 1e-3, unknown_words: 1.0, bounds: Calibration::default() }
     }
 }
 
@@ -133,11 +131,11 @@ impl CalibrationSettings {
         if !(0.0..=1.0).contains(&self.lambda) {
             return refuse(format!("lambda is {}", self.lambda), "it is a weight from 0 to 1");
         }
-        if !(0.0..=0.9).contains(&self.unknown_words) {
-            return refuse(format!("unknown_words is {}", self.unknown_words), "it is a share from 0 to 0.9");
-        }
-        if !(0.0..=1.0).contains(&self.told) {
-            return refuse(format!("told is {}", self.told), "it is a weight from 0 to 1");
+        if !(0.0..=1e3).contains(&self.unknown_words) {
+            return refuse(
+                format!("unknown_words is {}", self.unknown_words),
+                "it is a number from 0 to 1000",
+            );
         }
         if !(0.0..=0.9).contains(&delta) {
             return refuse(format!("delta is {delta}"), "it is a share from 0 to 0.9");

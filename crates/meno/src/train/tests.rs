@@ -158,7 +158,6 @@ const SETTINGS: TrainSettings = TrainSettings {
     calibrate: Some(CalibrationSettings {
         lambda: 1e-3,
         unknown_words: 0.1,
-        told: 0.5,
         bounds: Calibration { delta: 0.1, scale: 1.0 },
     }),
     seed: 7,

@@ -38,6 +38,8 @@ pub struct Trainer<'a> {
     settings: TrainSettings,
     gradient: Gradient,
     shards: Vec<Mutex<Shard>>,
+    /// How likely each word is read as one outside the vocabulary; empty if none is.
+    unknown: Vec<f32>,
     /// One for each thread, all the same.
     replicas: Vec<Mutex<Replica>>,
     pub(super) position: Position,
@@ -73,6 +75,7 @@ impl<'a> Trainer<'a> {
         let initial = network.initial(&mut Random::new(settings.seed).fork(0));
         Trainer {
             gradient: Gradient::new(network),
+            unknown: unknown(examples, network.shape().words, settings.unknown_words()),
             shards: (0..settings.batch.div_ceil(SHARD)).map(|_| Mutex::default()).collect(),
             replicas: vec![Mutex::new(Replica::new(kernels, network, initial))],
             position: Position::default(),
@@ -153,7 +156,7 @@ impl<'a> Trainer<'a> {
     pub(super) fn step(&mut self, batch: &[usize], random: &Random) -> f64 {
         let n_shards = batch.len().div_ceil(SHARD);
         let words = batch.iter().flat_map(|&i| self.examples[i].words.iter().copied());
-        let unknown = (self.settings.unknown_words() > 0.0).then_some(UNKNOWN);
+        let unknown = (!self.unknown.is_empty()).then_some(UNKNOWN);
         self.gradient.begin(words.chain(unknown));
         self.each_replica(|trainer, thread, n_threads, replica| {
             replica.begin(trainer.kernels, &trainer.gradient);
@@ -195,15 +198,13 @@ impl<'a> Trainer<'a> {
         utterances.extend(batch.iter().skip(i).step_by(n_shards));
         let examples = utterances.iter().map(|&i| &self.examples[i]);
         let mut dropout = (rate > 0.0).then(|| Dropout { rate, random: random.fork(i as u64) });
-        let share = self.settings.unknown_words();
-        read_as_unknown(examples.clone(), share, random.fork(!(i as u64)), words);
+        read_as_unknown(examples.clone(), &self.unknown, random.fork(!(i as u64)), words);
         network.forward(kernels, &replica.parameters, words.iter().map(Vec::as_slice), dropout.as_mut(), w);
         let intent = 1.0 / batch.len() as f32;
         let weights = LossWeights { slots: intent * self.settings.slot_weight, intent };
         let answers = examples.map(|example| (&example.labels[..], example.intent));
         let second = self.settings.calibrate.map(|settings| EntropyLoss {
             lambda: settings.lambda,
-            told: settings.told,
             parameters: &replica.parameters,
             transposed: &replica.transposed,
             calibration: settings.bounds,
@@ -213,18 +214,31 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// The words of the examples, but that a share of them is read as if it were not in the vocabulary.
+/// A word that occurs n times is read as one outside the vocabulary with probability a / (a + n): the rarer, the more it
+/// is like the words that were never seen (Kiperwasser and Goldberg, 2016).
+fn unknown(examples: &[Example], n_words: usize, a: f32) -> Vec<f32> {
+    if a <= 0.0 {
+        return Vec::new();
+    }
+    let mut counts = vec![0.0; n_words];
+    for &word in examples.iter().flat_map(|example| &example.words) {
+        counts[word as usize] += 1.0;
+    }
+    counts.iter().map(|n| a / (a + n)).collect()
+}
+
+/// The words of the examples, some of them read as if they were not in the vocabulary.
 fn read_as_unknown<'a>(
     examples: impl ExactSizeIterator<Item = &'a Example>,
-    share: f32,
+    unknown: &[f32],
     mut random: Random,
     words: &mut Vec<Vec<u32>>,
 ) {
     words.resize_with(examples.len(), Vec::new);
     for (example, words) in examples.zip(words) {
         words.clone_from(&example.words);
-        for word in words.iter_mut().filter(|_| share > 0.0) {
-            if random.uniform() < share {
+        for word in words.iter_mut().filter(|_| !unknown.is_empty()) {
+            if random.uniform() < unknown[*word as usize] {
                 *word = UNKNOWN;
             }
         }

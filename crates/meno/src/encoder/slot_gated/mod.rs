@@ -78,8 +78,6 @@ pub struct LossWeights {
 pub struct EntropyLoss<'a> {
     /// How much the entropy of a word counts beside its cross entropy.
     pub lambda: f32,
-    /// How much the cross entropy of a word outside the vocabulary counts beside that of others.
-    pub told: f32,
     /// The parameters.
     pub parameters: &'a [f32],
     /// Their matrices transposed.
@@ -282,7 +280,7 @@ impl SlotGated {
     /// The loss of the last forward pass, and in place of the logits its gradient.
     ///
     /// The cross entropy of the slots, and with the second loss minus their entropy, is averaged over the words of an
-    /// utterance.
+    /// utterance. Beside the second loss, words outside the vocabulary have no cross entropy.
     pub fn loss<'a>(
         &self,
         kernels: Kernels,
@@ -299,17 +297,17 @@ impl SlotGated {
         let intent_logits = &mut w.intent_logits[..w.batch.len() * intents];
         kernels.softmax(labels, slot_logits);
         kernels.softmax(intents, intent_logits);
-        let told = second.map_or(1.0, |second| second.told);
         let mut loss = 0.0;
         for (utterance, (gold_labels, gold_intent)) in answers.enumerate() {
             let rows = w.batch.rows(utterance);
             assert_eq!(gold_labels.len(), rows.len(), "one label for each word");
             let each = weights.slots / rows.len() as f32;
             for (i, &label) in rows.zip(gold_labels) {
-                let is_unknown = w.words[w.batch.time_rows()[i]] == UNKNOWN;
-                let each = if is_unknown { each * told } else { each };
                 let row = &mut slot_logits[i * labels..][..labels];
-                loss += f64::from(each) * cross_entropy(row, label, each);
+                match w.words[w.batch.time_rows()[i]] {
+                    UNKNOWN if second.is_some() => row.fill(0.0),
+                    _ => loss += f64::from(each) * cross_entropy(row, label, each),
+                }
             }
             let row = &mut intent_logits[utterance * intents..][..intents];
             loss += f64::from(weights.intent) * cross_entropy(row, gold_intent, weights.intent);
