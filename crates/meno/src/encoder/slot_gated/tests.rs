@@ -52,13 +52,8 @@ impl Golden {
         let entropies = network.entropies(kernels, &prepared, &mut w).to_vec();
         check_all(&format!("{what}: entropy"), &self.entropy, &entropies);
 
-        let second = EntropyLoss {
-            lambda: 1.0,
-            told: 1.0,
-            parameters: &parameters,
-            transposed: &transposed,
-            calibration,
-        };
+        let second =
+            EntropyLoss { lambda: 1.0, parameters: &parameters, transposed: &transposed, calibration };
         network.calibrate(kernels, second, &mut w);
         w.slot_logits.fill(0.0);
         let loss = network.entropy_loss(kernels, 1.0, &mut w);
