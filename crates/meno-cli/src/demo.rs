@@ -30,7 +30,7 @@ const REQUESTS: [&str; 5] = [
 ];
 
 /// A request with a concept that the corpus does not have.
-const NEW_REQUEST: &str = "Add everything by Sam Porter to my burpees and regrets playlist";
+const NEW_REQUEST: &str = "Wake me up with Burpees and Regrets!";
 
 /// The corpus is small: an epoch has few steps, so more of them are taken than by default.
 const EPOCHS: usize = 50;

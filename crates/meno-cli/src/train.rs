@@ -194,7 +194,7 @@ impl Job {
         );
         lines.extend(summary.unknown.as_ref().map(|Unknown { score, threshold, valid_slot_f1, .. }| {
             format!(
-                "unknown  words with {score} above {threshold:.4}; valid slot F1 is {valid_slot_f1:.2} then"
+                "limit  words with {score} above {threshold:.4} are unknown; valid slot F1 is then {valid_slot_f1:.2}"
             )
         }));
         lines.push(format!("time   {} on {}", Time(duration), count(self.threads, "thread")));

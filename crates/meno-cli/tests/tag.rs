@@ -64,27 +64,35 @@ fn a_line_gives_a_json_object() {
           "tokens": [
             {
               "end": 4,
+              "first_choice": "O",
               "label": "O",
               "start": 0,
-              "text": "Play"
+              "text": "Play",
+              "unknown": false
             },
             {
               "end": 11,
+              "first_choice": "B-song",
               "label": "B-song",
               "start": 8,
-              "text": "Red"
+              "text": "Red",
+              "unknown": false
             },
             {
               "end": 17,
+              "first_choice": "I-song",
               "label": "I-song",
               "start": 13,
-              "text": "Moon"
+              "text": "Moon",
+              "unknown": false
             },
             {
               "end": 28,
+              "first_choice": "O",
               "label": "O",
               "start": 22,
-              "text": "please"
+              "text": "please",
+              "unknown": false
             }
           ]
         }"#]]
