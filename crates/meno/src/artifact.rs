@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decision::Threshold;
 use crate::encoder::{Parameters, SlotGated, SlotGatedShape, Tensor};
-use crate::engine::{Model, Record};
+use crate::engine::{Model, Record, Tagger};
 use crate::features::{Features, Names};
 use crate::text::Normalizer;
 use crate::uncertainty::Score;
@@ -52,7 +52,10 @@ impl Model {
         let document = Document {
             format: FORMAT,
             architecture: ARCHITECTURE.to_owned(),
-            shape: self.network.shape(),
+            shape: match &self.tagger {
+                Tagger::SlotGated(network) => network.shape(),
+                Tagger::Span(_) => todo!(),
+            },
             id2label: (0..).zip(self.features.labels.names().iter().cloned()).collect(),
             intents: self.features.intents.names().to_vec(),
             vocabulary: self.features.words.names().to_vec(),
@@ -62,7 +65,7 @@ impl Model {
         };
         let json = serde_json::to_string(&document).expect("a document of plain data can be written");
         let metadata = HashMap::from([(METADATA_KEY.to_owned(), json)]);
-        let tensors = self.network.layout().tensors().map(|(name, tensor)| {
+        let tensors = self.tagger.layout().tensors().map(|(name, tensor)| {
             let shape = shape_of(tensor);
             let data = self.parameters.values(tensor).iter().flat_map(|x| x.to_le_bytes()).collect();
             (name, RawTensor { shape, data })
@@ -121,9 +124,9 @@ fn parse(bytes: &[u8]) -> Result<Model, String> {
 fn assemble(document: Document, tensors: &SafeTensors<'_>) -> Result<Model, String> {
     let shape = document.shape;
     check_shape(&document)?;
-    let network = SlotGated::new(shape);
+    let tagger = Tagger::SlotGated(SlotGated::new(shape));
     let mut views = Vec::new();
-    for (name, tensor) in network.layout().tensors() {
+    for (name, tensor) in tagger.layout().tensors() {
         let view = tensors.tensor(name).map_err(|_| format!("tensor {name:?} is missing"))?;
         if view.dtype() != Dtype::F32 || view.shape() != shape_of(tensor) {
             let (dtype, shape) = (view.dtype(), view.shape());
@@ -132,7 +135,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>) -> Result<Model, Stri
         views.push((name, tensor, view));
     }
     // The file holds as many floats as are now allocated.
-    let mut parameters = Parameters::zeros(network.layout());
+    let mut parameters = Parameters::zeros(tagger.layout());
     for (name, tensor, view) in views {
         let (floats, _) = view.data().as_chunks::<4>();
         let mut floats = floats.iter().map(|bytes| f32::from_le_bytes(*bytes));
@@ -141,14 +144,14 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>) -> Result<Model, Stri
         }
         parameters.fill(tensor, || floats.next().unwrap_or_default());
     }
-    network.pad(&mut parameters);
+    tagger.pad(&mut parameters);
     let features = Features {
         words: Names::new(document.vocabulary),
         labels: Names::new(document.id2label.into_values().collect()),
         intents: Names::new(document.intents),
     };
     let (record, threshold) = (document.training, document.threshold);
-    Ok(Model { normalizer: document.text, features, network, parameters, record, threshold })
+    Ok(Model { normalizer: document.text, features, tagger, parameters, record, threshold })
 }
 
 /// Widths of the network beyond this are not believed.

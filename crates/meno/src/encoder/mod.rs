@@ -8,8 +8,11 @@ mod bilstm;
 mod dropout;
 pub(crate) mod kernel;
 mod linear;
+mod loss;
+mod network;
 mod parameters;
 mod slot_gated;
+mod span_tagger;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -18,6 +21,9 @@ pub(crate) use bilstm::{BiLstm, BiLstmState};
 pub use dropout::Dropout;
 pub use kernel::{Instructions, Kernels};
 pub(crate) use linear::{Linear, Product, Rows, RowsMut, row_of, rows_end};
+pub use loss::LossWeights;
+pub use network::Network;
 pub(crate) use parameters::transpose;
 pub use parameters::{Layout, Parameters, Tensor};
-pub use slot_gated::{Calibration, EntropyLoss, LossWeights, Prepared, SlotGated, SlotGatedShape, Workspace};
+pub use slot_gated::{Calibration, EntropyLoss, Prepared, SlotGated, SlotGatedShape, Workspace};
+pub use span_tagger::{Form, SpanTagger, SpanTaggerShape, Token, TaggerWorkspace};

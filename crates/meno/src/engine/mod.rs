@@ -3,7 +3,9 @@
 //! A [`Model`] never changes and is shared; a [`Worker`] owns the buffers of one thread.
 
 mod assessor;
+mod runner;
 mod states;
+mod tagger;
 
 use std::borrow::Cow;
 
@@ -12,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::Result;
 use crate::corpus::Utterance;
 use crate::decision::{Judged, RUNNERS_UP, Reason, RunnerUp, Threshold, mark};
-use crate::encoder::{Calibration, Instructions, Kernels, Parameters, Prepared, SlotGated, Workspace};
+use crate::encoder::{Calibration, Instructions, Kernels, Parameters};
 use crate::features::Features;
 use crate::logits::{Logits, largest, next_largest};
 use crate::metrics::{Evaluation, Mode};
@@ -21,6 +23,8 @@ use crate::text::{Normalizer, Tokens};
 use crate::uncertainty::Score;
 
 pub use assessor::{Assessed, Assessor, Measure, PASSES};
+use runner::Runner;
+pub(crate) use tagger::{SpanModel, Tagger};
 
 /// The longest utterance that is read as a whole; the attention over it takes memory with the square of this.
 ///
@@ -33,7 +37,7 @@ pub const MAX_WORDS: usize = 512;
 pub struct Model {
     pub(crate) normalizer: Normalizer,
     pub(crate) features: Features,
-    pub(crate) network: SlotGated,
+    pub(crate) tagger: Tagger,
     pub(crate) parameters: Parameters,
     pub(crate) record: Record,
     pub(crate) threshold: Option<Threshold>,
@@ -146,17 +150,22 @@ impl Model {
     /// The score that finds most new concepts without syntax: the entropy if the model was trained to make it large
     /// (`docs/reproduction.md`).
     pub fn default_score(&self) -> Score {
-        if self.network.calibration().is_some() { Score::Entropy } else { Score::SoftmaxEntropy }
+        match &self.tagger {
+            Tagger::SlotGated(network) if network.calibration().is_some() => Score::Entropy,
+            _ => Score::SoftmaxEntropy,
+        }
     }
 
     /// The lowest threshold that costs at most `budget` points of slot F1 on in-domain utterances, which should not be
     /// those of the training ([`Threshold::choose`]).
     pub fn choose_threshold(&self, score: Score, budget: f64, valid: &[Utterance]) -> Result<Threshold> {
         let mut worker = self.worker();
-        worker.score = Some(score);
+        if let Runner::SlotGated(runner) = &mut worker.runner {
+            runner.score = Some(score);
+        }
         let assess = |utterance: &Utterance| {
             let (labels, _) = worker.tag(&utterance.words);
-            (labels, worker.uncertainty.iter().map(|&u| f64::from(u)).collect::<Vec<_>>())
+            (labels, worker.uncertainty().iter().map(|&u| f64::from(u)).collect::<Vec<_>>())
         };
         let assessed: Vec<_> = valid.iter().map(assess).collect();
         let judged: Vec<_> = (valid.iter().zip(&assessed))
@@ -177,15 +186,12 @@ impl Model {
     /// What each label takes away from each other one (a row for each that loses), without what the ReLU cuts off;
     /// empty if the model is not calibrated.
     pub fn calibration_matrix(&self) -> Vec<Vec<f32>> {
-        let n_labels = self.network.shape().labels;
-        let Some(matrix) = self.network.calibration() else { return Vec::new() };
+        let Tagger::SlotGated(network) = &self.tagger else { return Vec::new() };
+        let n_labels = network.shape().labels;
+        let Some(matrix) = network.calibration() else { return Vec::new() };
         let values = self.parameters.values(matrix);
         let taken = |from: usize, by: usize| values[by * n_labels + from].max(0.0);
         (0..n_labels).map(|from| (0..n_labels).map(|by| taken(from, by)).collect()).collect()
-    }
-
-    fn prepared(&self, kernels: Kernels) -> Prepared {
-        self.network.prepare(kernels, &self.parameters, self.calibration(), PREPARED)
     }
 
     /// Words of a corpus, which are taken as they are.
@@ -207,34 +213,20 @@ impl Model {
         Worker {
             model: self,
             kernels,
-            prepared: self.prepared(kernels),
+            runner: Runner::new(self, kernels),
             tokens: Tokens::default(),
-            words: Vec::new(),
-            workspace: Workspace::default(),
             logits: Logits::default(),
-            // A threshold of another kind of score was refused when the model was read.
-            score: self.threshold.as_ref().and_then(|threshold| threshold.score.parse().ok()),
-            uncertainty: Vec::new(),
-            row: Vec::new(),
         }
     }
 }
-
-/// Words that a worker prepares: they make up nearly all text, and take 2 MB.
-const PREPARED: usize = 1000;
 
 /// Runs a model, one utterance at a time.
 pub struct Worker<'m> {
     model: &'m Model,
     kernels: Kernels,
-    prepared: Prepared,
+    runner: Runner<'m>,
     tokens: Tokens,
-    words: Vec<u32>,
-    workspace: Workspace,
     logits: Logits,
-    score: Option<Score>,
-    uncertainty: Vec<f32>,
-    row: Vec<f64>,
 }
 
 impl<'m> Worker<'m> {
@@ -248,12 +240,12 @@ impl<'m> Worker<'m> {
             Reading::Text => model.normalizer.read_into(text, &mut self.tokens),
             Reading::Words => model.normalizer.words_into(text, &mut self.tokens),
         }
-        let form = |word| model.features.word(model.normalizer.vocabulary_form(word));
-        self.words.clear();
-        self.words.extend(self.tokens.iter().map(|token| form(token.word)));
-        self.forward();
+        let words = self.tokens.iter().map(|token| model.normalizer.vocabulary_form(token.word));
+        self.runner.read(words, &mut self.logits);
+        let ids = self.runner.labels(&self.logits);
         self.logits.softmax(self.kernels);
-        let choices: Vec<(&str, f32)> = self.labels().collect();
+        let choice = |(row, &id): (&[f32], &u32)| (model.features.labels.name(id), row[id as usize]);
+        let choices: Vec<(&str, f32)> = self.logits.slots().zip(&ids).map(choice).collect();
         let first: Vec<&str> = choices.iter().map(|&(label, _)| label).collect();
         let labels = self.final_labels(&first);
         // Where an `I-` had to become `B-`, the tagger's own label begins the same span.
@@ -278,9 +270,25 @@ impl<'m> Worker<'m> {
         let Some(threshold) = &self.model.threshold else {
             return first_choices.iter().map(|&label| Cow::Borrowed(label)).collect();
         };
-        let unknown: Vec<bool> =
-            self.uncertainty.iter().map(|&u| threshold.is_unknown(f64::from(u))).collect();
+        let is_unknown = |&uncertainty: &f32| threshold.is_unknown(f64::from(uncertainty));
+        let unknown: Vec<bool> = self.uncertainty().iter().map(is_unknown).collect();
         mark(first_choices, &unknown)
+    }
+
+    /// How unsure the model is of each word.
+    fn uncertainty(&self) -> &[f32] {
+        match &self.runner {
+            Runner::SlotGated(runner) => &runner.uncertainty,
+            Runner::Span(_) => &[],
+        }
+    }
+
+    /// Where concepts are and which slots they fill, by the tagger's own probabilities of the last utterance.
+    pub fn distributions(&self) -> Option<&crate::decoding::Distributions> {
+        match &self.runner {
+            Runner::SlotGated(_) => None,
+            Runner::Span(runner) => Some(&runner.distributions),
+        }
     }
 
     /// What is thought of a word whose probabilities are in the place of its logits.
@@ -289,7 +297,7 @@ impl<'m> Worker<'m> {
         let names = &self.model.features.labels;
         let row = self.logits.slots().nth(token_idx)?;
         let runner_up = |(label, probability)| RunnerUp { label: names.name(label).into(), probability };
-        let uncertainty = self.uncertainty[token_idx];
+        let uncertainty = self.uncertainty()[token_idx];
         Some(Doubt {
             first_choice,
             uncertainty,
@@ -305,56 +313,11 @@ impl<'m> Worker<'m> {
     /// The tagger's own labels for words that are given as they are, and the likeliest intent (empty if there is none).
     pub fn tag<S: AsRef<str>>(&mut self, words: &[S]) -> (Vec<&'m str>, &'m str) {
         let model = self.model;
-        self.words.clear();
-        self.words.extend(
-            words.iter().map(|word| model.features.word(model.normalizer.vocabulary_form(word.as_ref()))),
-        );
-        self.forward();
-        let labels = self.labels().map(|(label, _)| label).collect();
+        let words = words.iter().map(|word| model.normalizer.vocabulary_form(word.as_ref()));
+        self.runner.read(words, &mut self.logits);
+        let labels = self.runner.labels(&self.logits);
+        let labels = labels.into_iter().map(|id| model.features.labels.name(id)).collect();
         (labels, self.intent().map_or("", |intent| intent.name))
-    }
-
-    fn forward(&mut self) {
-        let network = &self.model.network;
-        let n_labels = network.shape().labels;
-        self.uncertainty.clear();
-        if self.words.is_empty() {
-            self.logits.fill(n_labels, std::iter::empty::<&[f32]>(), &[]);
-            return;
-        }
-        let words = std::mem::take(&mut self.words);
-        for (piece_idx, words) in words.chunks(MAX_WORDS).enumerate() {
-            network.infer(self.kernels, &self.model.parameters, &self.prepared, words, &mut self.workspace);
-            let slots = network.slot_logits(&self.workspace);
-            if piece_idx == 0 {
-                let intents = network.intent_logits(&self.workspace).next().unwrap_or(&[]);
-                self.logits.fill(n_labels, slots, intents);
-            } else {
-                self.logits.extend(slots);
-            }
-            self.assess();
-        }
-        self.words = words;
-    }
-
-    /// How unsure the model is of the words of the last pass.
-    fn assess(&mut self) {
-        let (network, kernels, w) = (&self.model.network, self.kernels, &mut self.workspace);
-        match self.score {
-            None => {}
-            Some(Score::Entropy) => {
-                self.uncertainty.extend_from_slice(network.entropies(kernels, &self.prepared, w));
-            }
-            Some(score) => {
-                let rows = network.concentrations(kernels, &self.prepared, w);
-                self.uncertainty.extend(rows.map(|row| score.of_with(row, &mut self.row) as f32));
-            }
-        }
-    }
-
-    fn labels(&self) -> impl Iterator<Item = (&'m str, f32)> {
-        let names = &self.model.features.labels;
-        self.logits.slots().filter_map(largest).map(|(id, value)| (names.name(id), value))
     }
 
     fn intent(&self) -> Option<Choice<'m>> {

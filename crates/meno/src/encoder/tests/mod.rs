@@ -17,7 +17,9 @@ use super::kernel::{Adam, Attention, AttentionGradient, BETA1, BETA2, Buffer, Do
 use super::kernel::{Gemm, Kernels, LANES, Right, Start, Strided, Term, padded};
 use super::linear::{Linear, Product, Rows, RowsMut};
 use super::parameters::{Layout, Parameters, transpose, values};
-use super::slot_gated::{Calibration, LossWeights, SlotGated, SlotGatedShape, Workspace, cross_entropy};
+use super::loss::{LossWeights, cross_entropy};
+use super::network::Network;
+use super::slot_gated::{Calibration, SlotGated, SlotGatedShape, Workspace};
 use super::{Dropout, Tensor};
 use crate::random::Random;
 
