@@ -1,22 +1,23 @@
-//! Where concepts are and which slots they fill: two distributions for each word to a list of concepts.
+//! Where concepts are and which slots they fill: what a span tagger says of each word to a list of concepts.
 //!
 //! Enters: [`Distributions`] of an utterance. Leaves: [`Concept`]s, sorted, not empty, not overlapping. Their limits are
-//! those of the likeliest sequence of places (Viterbi), in which nothing goes on that has not begun; the slot is the one
-//! that is likeliest by all words of the concept together.
+//! those of the likeliest sequence of places, in which nothing goes on that has not begun; the slot is the one that is
+//! likeliest by all words of the concept together.
 
-/// Log probabilities of each word of an utterance.
+use crate::encoder::chain::{BEGIN, Chain, INSIDE, OUTSIDE};
+
+/// What is thought of each word of an utterance.
 #[derive(Clone, Debug, Default)]
 pub struct Distributions {
     n_slots: usize,
-    /// Outside, begin, inside.
-    places: Vec<[f32; 3]>,
-    /// Of each slot, if the word is in one.
+    n_words: usize,
+    chain: Chain,
+    /// Log probabilities of each slot, if the word is in one.
     slots: Vec<f32>,
+    /// For each word the log of the sum of the exponentials of its slot logits.
+    ln_alpha0: Vec<f32>,
+    best: Vec<usize>,
 }
-
-const OUTSIDE: usize = 0;
-const BEGIN: usize = 1;
-const INSIDE: usize = 2;
 
 /// A stretch of words that fills a slot.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,41 +28,46 @@ pub struct Concept {
     pub end: usize,
     /// The likeliest slot.
     pub slot: u32,
-    /// How likely it is, given that there is a concept here.
+    /// How likely there is a concept of exactly these words.
+    pub limits: f32,
+    /// How likely the slot is, given that there is.
     pub probability: f32,
 }
 
 impl Distributions {
-    /// Of no words yet, with so many slots.
-    pub fn clear(&mut self, n_slots: usize) {
-        self.n_slots = n_slots;
-        self.places.clear();
+    /// Takes over the logits of an utterance: of the places of its words, with transitions between them, and of slots.
+    pub fn read<'a>(
+        &mut self,
+        places: impl Iterator<Item = &'a [f32]>,
+        transitions: &[f32],
+        slots: impl ExactSizeIterator<Item = &'a [f32]>,
+    ) {
+        self.chain.read(places, transitions);
+        self.n_words = slots.len();
         self.slots.clear();
-    }
-
-    /// Adds a word by its logits.
-    pub fn push(&mut self, places: &[f32], slots: &[f32]) {
-        let mut place = [0.0; 3];
-        log_softmax(places, place.iter_mut());
-        self.places.push(place);
-        let start = self.slots.len();
-        self.slots.resize(start + self.n_slots, 0.0);
-        log_softmax(slots, self.slots[start..].iter_mut());
+        self.ln_alpha0.clear();
+        for row in slots {
+            self.n_slots = row.len();
+            let start = self.slots.len();
+            self.slots.resize(start + row.len(), 0.0);
+            let ln_alpha0 = log_softmax(row, self.slots[start..].iter_mut());
+            self.ln_alpha0.push(ln_alpha0);
+        }
     }
 
     /// Words.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.n_words
     }
 
     /// Whether there is no word.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.n_words == 0
     }
 
-    /// Log probabilities of being outside, at the beginning and inside of a concept.
+    /// How likely a word is outside, at the beginning and inside of a concept.
     pub fn place(&self, word_idx: usize) -> [f32; 3] {
-        self.places[word_idx]
+        [OUTSIDE, BEGIN, INSIDE].map(|place| self.chain.marginal(word_idx, place) as f32)
     }
 
     /// Log probabilities of the slots.
@@ -69,59 +75,42 @@ impl Distributions {
         &self.slots[word_idx * self.n_slots..][..self.n_slots]
     }
 
+    /// The log of the sum of a word's slot concentrations: how much it has seen that is like the word, whatever the slot.
+    pub fn ln_alpha0(&self, word_idx: usize) -> f32 {
+        self.ln_alpha0[word_idx]
+    }
+
     /// Log probabilities of the labels of a word: outside, then for each slot the beginning and the inside of a concept.
     pub(crate) fn label_row(&self, word_idx: usize, row: &mut Vec<f32>) {
-        let [outside, begin, inside] = self.places[word_idx];
+        let [outside, begin, inside] = self.place(word_idx).map(|p| p.max(f32::MIN_POSITIVE).ln());
         row.clear();
         row.push(outside);
         row.extend(self.slots(word_idx).iter().flat_map(|slot| [begin + slot, inside + slot]));
     }
 
-    /// The concepts, where the log probability of each word being outside is lowered by its penalty.
-    pub fn decode(&self, penalty: impl Fn(usize) -> f32) -> Vec<Concept> {
-        let places = self.viterbi(penalty);
-        let mut concepts: Vec<Concept> = Vec::new();
-        let mut word_idx = 0;
-        while word_idx < places.len() {
-            let start = word_idx;
-            word_idx += 1;
-            if places[start] != BEGIN {
-                continue;
-            }
-            word_idx += places[word_idx..].iter().take_while(|&&place| place == INSIDE).count();
-            let (slot, probability) = self.slot(start, word_idx);
-            concepts.push(Concept { start, end: word_idx, slot, probability });
-        }
-        concepts
+    /// How likely there is a concept of exactly these words.
+    pub fn limits(&self, start: usize, end: usize) -> f64 {
+        self.chain.concept(start, end)
     }
 
-    fn viterbi(&self, penalty: impl Fn(usize) -> f32) -> Vec<usize> {
-        let score = |word_idx: usize| {
-            let mut place = self.places[word_idx];
-            place[OUTSIDE] -= penalty(word_idx);
-            place
-        };
-        if self.is_empty() {
-            return Vec::new();
+    /// The concepts, where the logit of each word being outside is lowered by its penalty.
+    pub fn decode(&mut self, penalty: impl Fn(usize) -> f64) -> Vec<Concept> {
+        let mut places = std::mem::take(&mut self.best);
+        self.chain.best(penalty, &mut places);
+        let mut concepts: Vec<Concept> = Vec::new();
+        let mut end = 0;
+        while end < places.len() {
+            let start = end;
+            end += 1;
+            if places[start] == BEGIN {
+                end += places[end..].iter().take_while(|&&place| place == INSIDE).count();
+                let (slot, probability) = self.slot(start, end);
+                let limits = self.chain.concept(start, end) as f32;
+                concepts.push(Concept { start, end, slot, limits, probability });
+            }
         }
-        let mut best = score(0);
-        best[INSIDE] = f32::MIN;
-        let mut from: Vec<[usize; 3]> = vec![[OUTSIDE; 3]];
-        for word_idx in 1..self.len() {
-            let any = if best[BEGIN] > best[OUTSIDE] { BEGIN } else { OUTSIDE };
-            let any = if best[INSIDE] > best[any] { INSIDE } else { any };
-            let within = if best[INSIDE] > best[BEGIN] { INSIDE } else { BEGIN };
-            let [outside, begin, inside] = score(word_idx);
-            from.push([any, any, within]);
-            best = [best[any] + outside, best[any] + begin, (best[within] + inside).max(f32::MIN)];
-        }
-        let mut place = (0..3).fold(OUTSIDE, |a, b| if best[b] > best[a] { b } else { a });
-        let mut places = vec![OUTSIDE; self.len()];
-        for word_idx in (0..self.len()).rev() {
-            places[word_idx] = place;
-            place = from[word_idx][place];
-        }
-        places
+        self.best = places;
+        concepts
     }
 
     /// The likeliest slot of some words, and its share of the probability.
@@ -136,9 +125,11 @@ impl Distributions {
     }
 }
 
-fn log_softmax<'a>(logits: &[f32], to: impl Iterator<Item = &'a mut f32>) {
+/// Gives the log of the sum of the exponentials.
+fn log_softmax<'a>(logits: &[f32], to: impl Iterator<Item = &'a mut f32>) -> f32 {
     let largest = logits.iter().fold(f32::MIN, |a, &b| a.max(b));
     let total: f32 = logits.iter().map(|logit| (logit - largest).exp()).sum();
     let shift = largest + total.ln();
     to.zip(logits).for_each(|(to, logit)| *to = logit - shift);
+    shift
 }

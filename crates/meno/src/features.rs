@@ -126,9 +126,12 @@ const N_SPECIAL: usize = 3;
 const MAX_CHARACTERS: usize = 14;
 
 impl Alphabet {
-    /// These characters, in this order; at most 253 of them.
+    /// The most characters that there can be.
+    pub const MAX: usize = u8::MAX as usize + 1 - N_SPECIAL;
+
+    /// These characters, in this order; at most [`Alphabet::MAX`] of them.
     pub fn new(characters: Vec<char>) -> Self {
-        let ids = characters.iter().copied().zip(N_SPECIAL as u8..).collect();
+        let ids = characters.iter().copied().zip(N_SPECIAL as u8..=u8::MAX).collect();
         Alphabet { characters, ids }
     }
 
@@ -136,7 +139,7 @@ impl Alphabet {
     pub fn fit<'a>(words: impl Iterator<Item = &'a str>) -> Self {
         let letters: Vec<String> = words.flat_map(str::chars).map(String::from).collect();
         let names = Names::count(&[], letters.iter().map(String::as_str));
-        let most = names.names().iter().take(usize::from(u8::MAX) + 1 - N_SPECIAL);
+        let most = names.names().iter().take(Alphabet::MAX);
         Alphabet::new(most.flat_map(|name| name.chars()).collect())
     }
 

@@ -1,7 +1,9 @@
 //! Frozen word vectors, for words that a corpus lacks.
 //!
-//! A word is cut into as few pieces as possible; its vector is the mean of theirs, longer pieces counting more, stretched
-//! to one length. `scripts/word_vectors.py` makes the table.
+//! A word is cut into as few pieces as possible; the first part of its vector is the mean of theirs, longer pieces
+//! counting more, stretched to one length. The second part is that of its cluster, of words that stand in like places. At
+//! the end it says how often the word is capitalised, how frequent it is, and whether that is known.
+//! `scripts/word_vectors.py` makes the table.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -15,7 +17,15 @@ pub struct Vectors {
     /// Pieces that begin a word have a space before them.
     pieces: HashMap<&'static str, u32>,
     rows: &'static [u8],
+    cluster_width: usize,
+    words: HashMap<&'static str, u32>,
+    /// For each word four bytes: the number of its cluster, the share of capitals, the frequency.
+    facts: &'static [u8],
+    clusters: &'static [u8],
 }
+
+/// Numbers of a vector after those of pieces and cluster.
+const N_FACTS: usize = 4;
 
 const ENGLISH: &[u8] = include_bytes!("../../../models/english.vectors");
 
@@ -24,6 +34,8 @@ const LENGTH: f32 = 4.0;
 /// No piece has more bytes than this, and no word is looked at further than that.
 const MAX_PIECE: usize = 20;
 const MAX_WORD: usize = 40;
+/// What a byte of a cluster's vector is worth.
+const CLUSTER_SCALE: f32 = 2.0 * 0.45 / 127.0;
 
 impl Vectors {
     /// The vectors of English words that come with the program.
@@ -34,20 +46,23 @@ impl Vectors {
 
     fn read(bytes: &'static [u8]) -> Option<Vectors> {
         let tensors = SafeTensors::deserialize(bytes).ok()?;
-        let vectors = tensors.tensor("vectors").ok()?;
-        let [_, width] = *vectors.shape() else { return None };
-        let names = std::str::from_utf8(tensors.tensor("pieces").ok()?.data()).ok()?;
-        Some(Vectors { width, pieces: names.split('\n').zip(0..).collect(), rows: vectors.data() })
+        let table = |name: &str| -> Option<(usize, &'static [u8])> {
+            let tensor = tensors.tensor(name).ok()?;
+            let [_, width] = *tensor.shape() else { return None };
+            Some((width, tensor.data()))
+        };
+        let names = |name: &str| -> Option<HashMap<&'static str, u32>> {
+            let names = std::str::from_utf8(tensors.tensor(name).ok()?.data()).ok()?;
+            Some(names.split('\n').zip(0..).collect())
+        };
+        let ((width, rows), (cluster_width, clusters)) = (table("vectors")?, table("clusters")?);
+        let (pieces, words) = (names("pieces")?, names("words")?);
+        Some(Vectors { width, pieces, rows, cluster_width, words, facts: table("facts")?.1, clusters })
     }
 
     /// How many numbers a vector has.
     pub fn width(&self) -> usize {
-        self.width
-    }
-
-    /// The words that are a piece of their own.
-    pub fn words(&self) -> impl Iterator<Item = &'static str> {
-        self.pieces.keys().filter_map(|piece| piece.strip_prefix(' '))
+        self.width + self.cluster_width + N_FACTS
     }
 
     /// The vector of a word; zero if none of its letters is known.
@@ -62,7 +77,22 @@ impl Vectors {
         if length > 0.0 {
             sum.iter_mut().for_each(|x| *x *= LENGTH / length);
         }
+        self.facts(word, &mut sum);
         sum
+    }
+
+    /// Adds what is known of the whole word.
+    fn facts(&self, word: &str, vector: &mut Vec<f32>) {
+        let Some(&word) = self.words.get(word) else {
+            vector.resize(self.width(), 0.0);
+            return;
+        };
+        let [low, high, capitals, frequency] = std::array::from_fn(|i| self.facts[word as usize * N_FACTS + i]);
+        let cluster = usize::from(u16::from_le_bytes([low, high]));
+        let row = &self.clusters[cluster * self.cluster_width..][..self.cluster_width];
+        vector.extend(row.iter().map(|&byte| f32::from(byte as i8) * CLUSTER_SCALE));
+        let share = |byte: u8| f32::from(byte) / 127.5 - 1.0;
+        vector.extend([share(capitals), share(frequency), 1.0, f32::from(u8::from(cluster > 0))]);
     }
 
     /// The fewest pieces that make up a word, from the last to the first, with the number of their bytes; letters in no
@@ -101,7 +131,8 @@ mod tests {
     use super::*;
 
     fn cosine(a: &str, b: &str) -> f32 {
-        let [a, b] = [a, b].map(|word| Vectors::english().vector(word));
+        let vectors = Vectors::english();
+        let [a, b] = [a, b].map(|word| vectors.vector(word)[..vectors.width].to_vec());
         a.iter().zip(&b).map(|(a, b)| a * b).sum::<f32>() / (LENGTH * LENGTH)
     }
 
@@ -122,9 +153,24 @@ mod tests {
     fn every_word_has_a_vector_of_one_length_or_none() {
         for word in ["", " ", "x", "日本", "'", "ﬀ", "don't", "Ünïcode", &"ab".repeat(100)] {
             let vector = Vectors::english().vector(word);
-            let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+            let pieces = &vector[..Vectors::english().width];
+            let length = pieces.iter().map(|x| x * x).sum::<f32>().sqrt();
             assert_eq!(vector.len(), Vectors::english().width(), "{word:?}");
             assert!(length == 0.0 || (length - LENGTH).abs() < 1e-3, "{word:?}: {length}");
+        }
+    }
+
+    #[test]
+    fn names_are_told_by_their_capitals() {
+        let capitals = |word: &str| {
+            let vector = Vectors::english().vector(word);
+            vector[vector.len() - N_FACTS]
+        };
+        for name in ["chicago", "beatles", "tolkien"] {
+            assert!(capitals(name) > 0.5, "{name}");
+        }
+        for word in ["the", "song", "versions"] {
+            assert!(capitals(word) < -0.5, "{word}");
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod batch;
 mod bilstm;
+pub(crate) mod chain;
 mod dropout;
 pub(crate) mod kernel;
 mod linear;
@@ -17,7 +18,7 @@ mod span_tagger;
 pub(crate) mod tests;
 
 pub use batch::Batch;
-pub(crate) use bilstm::{BiLstm, BiLstmState};
+pub(crate) use bilstm::{BiLstm, BiLstmState, LstmNames};
 pub use dropout::Dropout;
 pub use kernel::{Instructions, Kernels};
 pub(crate) use linear::{Linear, Product, Rows, RowsMut, row_of, rows_end};

@@ -3,6 +3,7 @@
 //! A [`Model`] never changes and is shared; a [`Worker`] owns the buffers of one thread.
 
 mod assessor;
+mod lexicon;
 mod runner;
 mod states;
 mod tagger;
@@ -23,6 +24,8 @@ use crate::text::{Normalizer, Tokens};
 use crate::uncertainty::Score;
 
 pub use assessor::{Assessed, Assessor, Measure, PASSES};
+pub(crate) use lexicon::Lexicon;
+pub use runner::CONCEPT_SCORE;
 use runner::Runner;
 pub(crate) use tagger::{SpanModel, Tagger};
 
@@ -288,6 +291,19 @@ impl<'m> Worker<'m> {
         match &self.runner {
             Runner::SlotGated(_) => None,
             Runner::Span(runner) => Some(&runner.distributions),
+        }
+    }
+
+    /// The logits of the intents of the last utterance.
+    pub fn intent_logits(&self) -> &[f32] {
+        self.logits.intents()
+    }
+
+    /// The concepts of the last utterance.
+    pub fn concepts(&self) -> &[crate::decoding::Concept] {
+        match &self.runner {
+            Runner::SlotGated(_) => &[],
+            Runner::Span(runner) => &runner.concepts,
         }
     }
 

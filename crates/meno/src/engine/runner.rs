@@ -12,6 +12,9 @@ use crate::uncertainty::Score;
 /// Words that are prepared: they make up nearly all text, and take 2 to 4 MB.
 pub(super) const PREPARED: usize = 1000;
 
+/// The name of the uncertainty of concepts.
+pub const CONCEPT_SCORE: &str = "concept";
+
 /// The network with its buffers.
 pub(super) enum Runner<'m> {
     SlotGated(SlotGatedRunner<'m>),
@@ -154,8 +157,9 @@ impl<'m> SpanRunner<'m> {
             }
             self.tokens.push(Token { word: id, form });
         }
-        self.distributions.clear(network.shape().slots);
         logits.fill(n_labels, std::iter::empty::<&[f32]>(), &[]);
+        self.concepts.clear();
+        let transitions = network.transitions(&self.model.parameters);
         for (piece_idx, tokens) in self.tokens.chunks(MAX_WORDS).enumerate() {
             let w = &mut self.workspace;
             network.infer(self.kernels, &self.model.parameters, &self.gates, tokens, &self.forms, w);
@@ -163,16 +167,21 @@ impl<'m> SpanRunner<'m> {
                 let intents = network.intent_logits(w).next().unwrap_or(&[]);
                 logits.fill(n_labels, std::iter::empty::<&[f32]>(), intents);
             }
-            for (place, slots) in network.place_logits(w).zip(network.slot_logits(w)) {
-                self.distributions.push(place, slots);
-                self.distributions.label_row(self.distributions.len() - 1, &mut self.label_row);
+            self.distributions.read(network.place_logits(w), transitions, network.slot_logits(w));
+            for word_idx in 0..tokens.len() {
+                self.distributions.label_row(word_idx, &mut self.label_row);
                 logits.extend(std::iter::once(&self.label_row[..]));
             }
+            let was_outside = |word_idx: usize| self.span.lexicon.was_outside(tokens[word_idx].word);
+            let penalty = |word_idx: usize| if was_outside(word_idx) { 0.0 } else { self.span.penalty };
+            let start = piece_idx * MAX_WORDS;
+            let concepts = self.distributions.decode(penalty).into_iter();
+            self.concepts.extend(concepts.map(|concept| Concept {
+                start: start + concept.start,
+                end: start + concept.end,
+                ..concept
+            }));
         }
-        let penalty = |word_idx: usize| {
-            if self.span.outside[self.tokens[word_idx].word as usize] { 0.0 } else { self.span.penalty }
-        };
-        self.concepts = self.distributions.decode(penalty);
     }
 
     fn labels(&self) -> Vec<u32> {

@@ -1,5 +1,6 @@
 //! The taggers that a model can have, and the one place that tells them apart.
 
+use super::lexicon::Lexicon;
 use crate::encoder::{Form, Layout, Network, SlotGated, SpanTagger, SpanTaggerShape};
 use crate::features::{Alphabet, Features};
 use crate::vectors::Vectors;
@@ -37,10 +38,11 @@ impl Tagger {
 pub(crate) struct SpanModel {
     pub network: SpanTagger,
     pub alphabet: Alphabet,
-    /// For each word of the vocabulary whether it ever was outside of all concepts.
-    pub outside: Vec<bool>,
+    pub lexicon: Lexicon,
     /// What the log probability of being outside loses where a word never was.
-    pub penalty: f32,
+    pub penalty: f64,
+    /// Above which uncertainty of the intent an utterance is refused; never if there is none.
+    pub reject: Option<f64>,
 }
 
 impl SpanModel {
@@ -52,12 +54,6 @@ impl SpanModel {
         sentences: &[Sentence],
     ) -> Self {
         let alphabet = Alphabet::fit(features.words.names()[1..].iter().map(String::as_str));
-        let mut outside = vec![false; features.words.len()];
-        for sentence in sentences {
-            for (&word, _) in sentence.words.iter().zip(&sentence.labels).filter(|(_, label)| **label == 0) {
-                outside[word as usize] = true;
-            }
-        }
         let network = SpanTagger::new(SpanTaggerShape {
             words: features.words.len(),
             characters: alphabet.len(),
@@ -68,8 +64,15 @@ impl SpanModel {
             filters: tagger.filters,
             vector: if tagger.vectors { Vectors::english().width() } else { 0 },
             hidden: settings.hidden,
+            layers: tagger.layers,
         });
-        SpanModel { network, alphabet, outside, penalty: 2.0 }
+        SpanModel {
+            network,
+            alphabet,
+            lexicon: Lexicon::fit(features, sentences),
+            penalty: tagger.outside_penalty,
+            reject: None,
+        }
     }
 
     /// What a word looks like.

@@ -128,7 +128,7 @@ impl Task for Concepts<'_> {
         let weights = LossWeights { slots: intent * self.settings.slot_weight, intent };
         let intents = examples.iter().map(|&i| self.sentences[i].intent);
         let answers = drawn.map(|drawn| &drawn.labels[..]).zip(intents);
-        let loss = network.loss(kernels, answers, weights, w);
+        let loss = network.loss(kernels, &replica.parameters, answers, weights, w);
         network.backward(kernels, &replica.transposed, w, dropout.is_some());
         loss
     }

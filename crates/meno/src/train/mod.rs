@@ -70,6 +70,8 @@ pub struct TrainSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TaggerSettings {
+    /// Layers of the LSTM: 1 or 2.
+    pub layers: usize,
     /// Width of a character's embedding; a multiple of 16.
     pub character: usize,
     /// Filters over the characters of a word; a multiple of 16.
@@ -78,6 +80,8 @@ pub struct TaggerSettings {
     pub vectors: bool,
     /// The share of words that are read as if they were not in the vocabulary.
     pub unknown_words: f32,
+    /// What the logit of being outside of all concepts loses for a word that never was.
+    pub outside_penalty: f64,
     /// The learning rate falls evenly to this share of it.
     pub last_rate: f32,
     /// How concepts are replaced by others.
@@ -87,10 +91,12 @@ pub struct TaggerSettings {
 impl Default for TaggerSettings {
     fn default() -> Self {
         TaggerSettings {
+            layers: 1,
             character: 32,
             filters: 64,
             vectors: true,
             unknown_words: 0.1,
+            outside_penalty: 2.0,
             last_rate: 0.02,
             substitution: Substitution::default(),
         }
@@ -402,7 +408,9 @@ impl<'a> Fit<'a> {
                 return Ok(Outcome::Stopped { best, checkpoint: Box::new(checkpoint) });
             };
             let valid = self.judge(trainer.parameters())?;
-            let is_best = best.as_ref().is_none_or(|best| merit(&valid) > best.record.merit());
+            // Where the learning rate falls to nearly nothing, the last epoch is no worse than a lucky one.
+            let is_best = self.settings.tagger.is_some()
+                || best.as_ref().is_none_or(|best| merit(&valid) > best.record.merit());
             watch.epoch(&EpochReport { epoch, loss, valid: valid.clone(), best: is_best });
             if is_best {
                 best = Some(Best {

@@ -25,6 +25,8 @@ pub struct Substitution {
     pub patterns: f32,
     /// The share of made-up words that are spliced from parts of two others.
     pub spliced: f32,
+    /// The share of other made-up words that come from values of the same slot.
+    pub same_words: f32,
     /// The slots whose concepts are replaced; by default those that look open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open: Option<Vec<String>>,
@@ -39,6 +41,7 @@ impl Default for Substitution {
             any_slot: 0.35,
             patterns: 0.5,
             spliced: 0.4,
+            same_words: 0.5,
             open: None,
         }
     }
@@ -64,6 +67,8 @@ pub(super) struct Substitutes<'a> {
     all: Vec<&'a [u32]>,
     /// Their words, but for the frequent ones.
     parts: Vec<u32>,
+    /// Those of each slot.
+    slot_parts: Vec<Vec<u32>>,
     rare: Vec<u32>,
     frequent: Vec<bool>,
 }
@@ -72,6 +77,10 @@ pub(super) struct Substitutes<'a> {
 const MIN_VALUES: usize = 15;
 /// at most this share of their words has a digit,
 const MAX_DIGITS: f64 = 0.3;
+/// and they have at least this many distinct words for each of them: times are made of few words.
+const MIN_WORDS: f64 = 0.7;
+/// Of made-up words that are not spliced, the share that are any rare words.
+const RARE_SHARE: f32 = 0.2;
 /// A word that occurs at most this often is rare.
 const RARE: usize = 3;
 /// A word that occurs in at least this many different values, or outside of concepts this often, is no name.
@@ -101,11 +110,14 @@ impl<'a> Substitutes<'a> {
         all.iter().copied().flatten().for_each(|word| *spread.entry(*word).or_default() += 1);
         let frequent: Vec<bool> =
             (0..).zip(outside).map(|(word, &n)| n >= FREQUENT || spread.get(&word).is_some_and(|&n| n >= FREQUENT)).collect();
-        let parts = all.iter().copied().flatten().copied().filter(|&word| !frequent[word as usize]).collect();
+        let is_part = |word: &u32| !frequent[*word as usize];
+        let parts = all.iter().copied().flatten().copied().filter(is_part).collect();
+        let slot_parts = distinct.iter().map(|values| values.iter().copied().flatten().copied().filter(is_part).collect());
+        let slot_parts = slot_parts.collect();
         let rare = (1..words.len() as u32)
             .filter(|&word| counts[word as usize] <= RARE && !has_digit(&words[word as usize]))
             .collect();
-        Substitutes { settings, words, values, open, all, parts, rare, frequent }
+        Substitutes { settings, words, values, open, all, parts, slot_parts, rare, frequent }
     }
 
     /// Whether a concept of this slot may be replaced.
@@ -129,7 +141,7 @@ impl<'a> Substitutes<'a> {
         if random.uniform() < patterns {
             let word = |&word: &u32| match self.frequent[word as usize] {
                 true => Word::Known(word),
-                false => self.make_up(random),
+                false => self.make_up(slot, random),
             };
             return model.iter().map(word).collect();
         }
@@ -138,25 +150,27 @@ impl<'a> Substitutes<'a> {
             1 => model.len().max(2) - 1,
             _ => model.len(),
         };
-        (0..n).map(|_| self.make_up(random)).collect()
+        (0..n).map(|_| self.make_up(slot, random)).collect()
     }
 
-    fn make_up(&self, random: &mut Random) -> Word {
-        let spliced = self.settings.spliced;
+    fn make_up(&self, slot: usize, random: &mut Random) -> Word {
+        let Substitution { spliced, same_words, .. } = *self.settings;
+        let own = &self.slot_parts[slot];
+        let parts = if random.uniform() < same_words && !own.is_empty() { own } else { &self.parts };
         let x = random.uniform();
         if x < spliced {
-            Word::New(self.splice(random))
-        } else if x < spliced + (1.0 - spliced) / 4.0 && !self.rare.is_empty() {
+            Word::New(self.splice(parts, random))
+        } else if x < spliced + RARE_SHARE * (1.0 - spliced) && !self.rare.is_empty() {
             Word::Known(self.rare[random.below(self.rare.len())])
         } else {
-            Word::Known(self.parts[random.below(self.parts.len())])
+            Word::Known(parts[random.below(parts.len())])
         }
     }
 
     /// The beginning of one word and the end of another, or a word in disorder.
-    fn splice(&self, random: &mut Random) -> String {
+    fn splice(&self, parts: &[u32], random: &mut Random) -> String {
         let mut letters = || -> Vec<char> {
-            self.words[self.parts[random.below(self.parts.len())] as usize].chars().collect()
+            self.words[parts[random.below(parts.len())] as usize].chars().collect()
         };
         let (mut first, second) = (letters(), letters());
         if random.uniform() < 0.3 {
@@ -176,7 +190,10 @@ fn is_open(distinct: &BTreeSet<&[u32]>, words: &[String]) -> bool {
         n += 1;
         digits += usize::from(has_digit(&words[word as usize]));
     }
-    distinct.len() >= MIN_VALUES && (digits as f64) < MAX_DIGITS * n as f64
+    let words: BTreeSet<u32> = distinct.iter().copied().flatten().copied().collect();
+    distinct.len() >= MIN_VALUES
+        && (digits as f64) < MAX_DIGITS * n as f64
+        && words.len() as f64 >= MIN_WORDS * distinct.len() as f64
 }
 
 fn has_digit(word: &str) -> bool {

@@ -16,7 +16,7 @@ mod forward;
 mod tests;
 
 use super::batch::Batch;
-use super::bilstm::{BiLstm, BiLstmState};
+use super::bilstm::{BiLstm, BiLstmState, LstmNames};
 use super::kernel::{Attention, Buffer, Kernels, padded};
 use super::linear::{Linear, Product, Rows, row_of};
 use super::loss::{LossWeights, PADDING, cross_entropy};
@@ -134,7 +134,7 @@ impl SlotGated {
         let SlotGatedShape { words, labels, intents, embedding, hidden, calibrated } = shape;
         let (width, last) = (2 * hidden, 4 * hidden);
         let mut layout = Layout::default();
-        let mut lstm = BiLstm::new(&mut layout, embedding, hidden);
+        let mut lstm = BiLstm::new(&mut layout, LstmNames::FIRST, embedding, hidden);
         let key = layout.matrix("slot_attention.key", width, width);
         layout.matrix("slot_attention.query", width, width);
         layout.matrix("intent_attention.key", width, width);

@@ -8,7 +8,6 @@ impl SpanTagger {
     /// The gradients of activations and vectors of what [`SpanTagger::loss`] left; those of the matrices are
     /// `products`, those of the embeddings `d_words`.
     pub(crate) fn backward(&self, kernels: Kernels, transposed: &[f32], w: &mut TaggerWorkspace, dropped: bool) {
-        w.d_vectors.clear(self.layout.dense() - self.layout.matrices());
         self.heads_backward(kernels, transposed, w);
         let (width, row, n) = (self.width(), row_of(self.width()), w.batch.words());
         let d_hidden = w.d_hidden.reserve(n * self.lstm.hidden_row());
@@ -22,25 +21,40 @@ impl SpanTagger {
             }
         }
         let d_last = Rows { data: &w.d_intent_input[width..], n: w.batch.len(), row: row_of(3 * width) };
-        let (input, row) = (self.shape.input(), row_of(self.shape.input()));
-        let d_x = w.d_x.reserve(n * row);
-        let to = RowsMut { data: &mut *d_x, row };
-        self.lstm.backward(kernels, transposed, &w.batch, &mut w.lstm, &w.d_hidden, d_last, to);
+        let (input, input_row) = (self.shape.input(), row_of(self.shape.input()));
+        let d_x = w.d_x.reserve(n * input_row);
+        let to = RowsMut { data: &mut *d_x, row: input_row };
+        if let Some(upper) = &self.upper {
+            let d_between = w.d_between.reserve(n * row);
+            let between = RowsMut { data: &mut *d_between, row };
+            upper.backward(kernels, transposed, &w.batch, &mut w.upper, &w.d_hidden, d_last, between);
+            if dropped {
+                for (d, factors) in d_between.chunks_exact_mut(row).zip(w.between_factors.chunks_exact(width)) {
+                    kernels.scale(factors, &mut d[..width]);
+                }
+            }
+            let d_last = Rows { data: w.no_last.clear(2 * width), n: w.batch.len(), row: 0 };
+            self.lstm.backward(kernels, transposed, &w.batch, &mut w.lstm, d_between, d_last, to);
+        } else {
+            self.lstm.backward(kernels, transposed, &w.batch, &mut w.lstm, &w.d_hidden, d_last, to);
+        }
         if dropped {
-            for (d_x, factors) in d_x.chunks_exact_mut(row).zip(w.x_factors.chunks_exact(input)) {
+            for (d_x, factors) in d_x.chunks_exact_mut(input_row).zip(w.x_factors.chunks_exact(input)) {
                 kernels.scale(factors, &mut d_x[..input]);
             }
         }
         self.spell_backward(kernels, transposed, w);
         let d_filtered = Rows { data: &w.d_filtered, n: self.windows(w).n, row: self.shape.filters };
         let head = |head: super::Linear, dy, n| (head, Rows { data: dy, n, row: head.weight.width() });
-        for (linear, dy) in [
+        let heads = [
             self.lstm.d_gates(&w.batch, &w.lstm),
             head(self.place, &w.place_logits, n),
             head(self.slot, &w.slot_logits, n),
             head(self.intent, &w.intent_logits, w.batch.len()),
             (self.filters, d_filtered),
-        ] {
+        ];
+        let upper = self.upper.iter().map(|upper| upper.d_gates(&w.batch, &w.upper));
+        for (linear, dy) in heads.into_iter().chain(upper) {
             let bias = linear.bias.expect("listed because it has one");
             let to = bias.after(self.layout.matrices()).of_mut(&mut w.d_vectors);
             kernels.sum_rows(&dy.data[..rows_end(dy, to.len())], dy.row, to);

@@ -157,11 +157,25 @@ impl SpanTagger {
         &self,
         kernels: Kernels,
         parameters: &[f32],
-        dropout: Option<&mut Dropout>,
+        mut dropout: Option<&mut Dropout>,
         w: &mut TaggerWorkspace,
     ) {
         self.lstm.forward(kernels, parameters, &w.batch, &mut w.lstm);
         let (width, row, n) = (self.width(), row_of(self.width()), w.batch.words());
+        if let Some(upper) = &self.upper {
+            let between = w.between.reserve(n * row);
+            between.copy_from_slice(&w.lstm.hidden[..n * row]);
+            if let Some(dropout) = dropout.as_deref_mut() {
+                let factors = w.between_factors.reserve(n * width);
+                dropout.fill(kernels, factors);
+                for (to, factors) in between.chunks_exact_mut(row).zip(factors.chunks_exact(width)) {
+                    kernels.scale(factors, &mut to[..width]);
+                }
+            }
+            upper.project(kernels, parameters, Rows { data: between, n, row }, &mut w.upper.gates);
+            upper.forward(kernels, parameters, &w.batch, &mut w.upper);
+        }
+        let top = if self.upper.is_some() { &w.upper } else { &w.lstm };
         let out = w.out.reserve(n * row);
         let factors = dropout.map(|dropout| {
             let factors = w.out_factors.reserve(n * width);
@@ -169,7 +183,7 @@ impl SpanTagger {
             &*factors
         });
         for (i, &time_row) in w.batch.time_rows().iter().enumerate() {
-            let from = &w.lstm.hidden[time_row * self.lstm.hidden_row()..][..width];
+            let from = &top.hidden[time_row * self.lstm.hidden_row()..][..width];
             let to = &mut out[i * row..][..width];
             match factors {
                 Some(factors) => kernels.multiply(from, &factors[i * width..][..width], to),
@@ -184,7 +198,7 @@ impl SpanTagger {
             for i in rows {
                 kernels.add_scaled(share, &out[i * row..][..width], &mut input[..width]);
             }
-            input[width..width + last].copy_from_slice(&w.lstm.last[utterance * last..][..last]);
+            input[width..width + last].copy_from_slice(&top.last[utterance * last..][..last]);
         }
         let out = Rows { data: out, n, row };
         let input = Rows { data: input, n: w.batch.len(), row: input_row };

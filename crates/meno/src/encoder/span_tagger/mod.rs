@@ -4,7 +4,7 @@
 //! x       = [embedding ; characters ; vector]      of a word, dropout
 //! characters = max over positions of relu(F [c_(p-1) ; c_p ; c_(p+1)] + b)
 //! h       BiLSTM of x, dropout after
-//! where   = W_b h_i + b_b      outside, begin, inside
+//! place   = W_p h_i + b_p      outside, begin, inside: the logits of a chain ([`super::chain`])
 //! slot    = W_s h_i + b_s      which one, if it is in any
 //! intent  = W_i [mean h ; last] + b_i
 //! ```
@@ -14,7 +14,8 @@ mod backward;
 mod forward;
 
 use super::batch::Batch;
-use super::bilstm::{BiLstm, BiLstmState};
+use super::bilstm::{BiLstm, BiLstmState, LstmNames};
+use super::chain::{BEGIN, Chain, N_PLACES, OUTSIDE};
 use super::kernel::{Buffer, Kernels};
 use super::linear::{Linear, Product, Rows, row_of};
 use super::loss::{LossWeights, PADDING, cross_entropy};
@@ -24,13 +25,6 @@ use crate::random::Random;
 
 /// Characters that are looked at together.
 const WINDOW: usize = 3;
-
-/// The places in a row of where a word stands.
-pub(crate) const OUTSIDE: usize = 0;
-/// The first word of a concept.
-pub(crate) const BEGIN: usize = 1;
-/// A later word of a concept.
-pub(crate) const INSIDE: usize = 2;
 
 /// The sizes of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -53,6 +47,8 @@ pub struct SpanTaggerShape {
     pub vector: usize,
     /// Width of the hidden state of one direction.
     pub hidden: usize,
+    /// Layers of the LSTM: 1 or 2.
+    pub layers: usize,
 }
 
 /// A word without what was learnt of it as a whole: its characters and its frozen vector.
@@ -82,7 +78,9 @@ pub struct SpanTagger {
     characters: Tensor,
     filters: Linear,
     lstm: BiLstm,
+    upper: Option<BiLstm>,
     place: Linear,
+    transitions: Tensor,
     slot: Linear,
     intent: Linear,
 }
@@ -109,14 +107,21 @@ pub struct TaggerWorkspace {
     x: Buffer,
     x_factors: Buffer,
     lstm: BiLstmState,
+    /// What enters the upper layer.
+    between: Buffer,
+    between_factors: Buffer,
+    upper: BiLstmState,
     out: Buffer,
     out_factors: Buffer,
     intent_input: Buffer,
+    chain: Chain,
     place_logits: Buffer,
     slot_logits: Buffer,
     intent_logits: Buffer,
     d_out: Buffer,
     d_hidden: Buffer,
+    d_between: Buffer,
+    no_last: Buffer,
     d_intent_input: Buffer,
     d_x: Buffer,
     d_form_rows: Buffer,
@@ -130,23 +135,27 @@ impl SpanTagger {
     pub fn new(shape: SpanTaggerShape) -> Self {
         let SpanTaggerShape { words, slots, intents, embedding, character, hidden, .. } = shape;
         let mut layout = Layout::default();
-        let mut lstm = BiLstm::new(&mut layout, shape.input(), hidden);
+        let mut lstm = BiLstm::new(&mut layout, LstmNames::FIRST, shape.input(), hidden);
+        let mut upper = (shape.layers > 1).then(|| BiLstm::new(&mut layout, LstmNames::UPPER, 2 * hidden, hidden));
         let mut matrix =
             |name, rows, columns| Linear { weight: layout.matrix(name, rows, columns), bias: None };
         let mut filters = matrix("characters.filters", WINDOW * character, shape.filters);
-        let mut place = matrix("place.weight", 2 * hidden, 3);
+        let mut place = matrix("place.weight", 2 * hidden, N_PLACES);
         let mut slot = matrix("slot.weight", 2 * hidden, slots);
         let mut intent = matrix("intent.weight", 6 * hidden, intents);
         lstm.bias(&mut layout);
+        upper.iter_mut().for_each(|upper| upper.bias(&mut layout));
         filters.bias = Some(layout.vector("characters.bias", shape.filters));
-        place.bias = Some(layout.vector("place.bias", 3));
+        place.bias = Some(layout.vector("place.bias", N_PLACES));
         slot.bias = Some(layout.vector("slot.bias", slots));
         intent.bias = Some(layout.vector("intent.bias", intents));
         SpanTagger {
             shape,
             lstm,
+            upper,
             filters,
             place,
+            transitions: layout.vector("place.transitions", N_PLACES * N_PLACES),
             slot,
             intent,
             // Every one is used all the time, so it is no table.
@@ -163,7 +172,7 @@ impl SpanTagger {
 
     /// Fills the padding of the heads, which must never win a softmax.
     pub(crate) fn pad(&self, parameters: &mut [f32]) {
-        for bias in [self.place.bias, self.slot.bias, self.intent.bias].into_iter().flatten() {
+        for bias in [self.slot.bias, self.intent.bias].into_iter().flatten() {
             bias.of_mut(parameters)[bias.columns()..].fill(PADDING);
         }
     }
@@ -174,6 +183,11 @@ impl SpanTagger {
         w: &'w TaggerWorkspace,
     ) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
         rows(&w.place_logits, w.batch.words(), self.place.weight)
+    }
+
+    /// What the chain adds to the logits of places where one follows another, row by row.
+    pub(crate) fn transitions<'p>(&self, parameters: &'p [f32]) -> &'p [f32] {
+        &self.transitions.of(parameters)[..N_PLACES * N_PLACES]
     }
 
     /// Logits of the slot that each word would fill.
@@ -194,32 +208,34 @@ impl SpanTagger {
 
     /// The loss of the last forward pass, and in place of the logits its gradient.
     ///
-    /// Labels are `0` outside, `1 + 2 slot` at the beginning and `2 + 2 slot` inside of a concept. Their cross entropy,
-    /// that of the place and, in a concept, that of the slot, is averaged over the words of an utterance.
+    /// Labels are `0` outside, `1 + 2 slot` at the beginning and `2 + 2 slot` inside of a concept. Minus the log
+    /// likelihood of the places and, in a concept, the cross entropy of the slot are averaged over the words of an
+    /// utterance. The gradient of the transitions is added up in the workspace, where those of vectors begin with 0.
     pub fn loss<'a>(
         &self,
         kernels: Kernels,
+        parameters: &[f32],
         answers: impl Iterator<Item = (&'a [u32], u32)>,
         weights: LossWeights,
         w: &mut TaggerWorkspace,
     ) -> f64 {
-        let [places, slots, intents] =
-            [self.place, self.slot, self.intent].map(|head| head.weight.width());
-        let place_logits = &mut w.place_logits[..w.batch.words() * places];
+        let [places, slots, intents] = [self.place, self.slot, self.intent].map(|head| head.weight.width());
         let slot_logits = &mut w.slot_logits[..w.batch.words() * slots];
         let intent_logits = &mut w.intent_logits[..w.batch.len() * intents];
-        kernels.softmax(places, place_logits);
         kernels.softmax(slots, slot_logits);
         kernels.softmax(intents, intent_logits);
+        let d_vectors = w.d_vectors.clear(self.layout.dense() - self.layout.matrices());
+        let d_transitions = self.transitions.after(self.layout.matrices()).of_mut(d_vectors);
         let mut loss = 0.0;
         for (utterance, (labels, intent)) in answers.enumerate() {
             let rows = w.batch.rows(utterance);
             assert_eq!(labels.len(), rows.len(), "one label for each word");
             let each = weights.slots / rows.len() as f32;
+            let place_logits = &mut w.place_logits[rows.start * places..rows.end * places];
+            w.chain.read(place_logits.chunks_exact(places), self.transitions(parameters));
+            let gold = labels.iter().map(|&label| label.checked_sub(1).map_or(OUTSIDE, |l| BEGIN + l as usize % 2));
+            loss += f64::from(each) * w.chain.loss(gold, each, place_logits.chunks_exact_mut(places), d_transitions);
             for (i, &label) in rows.zip(labels) {
-                let place = if label == 0 { OUTSIDE } else { BEGIN + (label as usize - 1) % 2 };
-                let row = &mut place_logits[i * places..][..places];
-                loss += f64::from(each) * cross_entropy(row, place as u32, each);
                 let row = &mut slot_logits[i * slots..][..slots];
                 match label.checked_sub(1) {
                     None => row.fill(0.0),
@@ -262,9 +278,12 @@ impl Network for SpanTagger {
     }
 
     fn matrices(&self) -> Vec<Tensor> {
-        let [forward, backward] = self.lstm.recurrent();
-        let heads = [self.filters, self.place, self.slot, self.intent].map(|linear| linear.weight);
-        [self.lstm.input().weight, forward, backward].into_iter().chain(heads).collect()
+        let layer = |lstm: &BiLstm| {
+            let [forward, backward] = lstm.recurrent();
+            [lstm.input().weight, forward, backward]
+        };
+        let layers = std::iter::once(&self.lstm).chain(&self.upper).flat_map(layer);
+        layers.chain([self.filters, self.place, self.slot, self.intent].map(|linear| linear.weight)).collect()
     }
 
     fn rectified_matrix(&self) -> Option<Tensor> {
@@ -278,7 +297,7 @@ impl Network for SpanTagger {
         for (name, tensor) in self.layout.tensors() {
             let hidden = self.shape.hidden;
             let limit = match name {
-                "lstm.bias" => {
+                "lstm.bias" | "upper.bias" => {
                     let mut column = 0;
                     parameters.fill(tensor, || {
                         let forget = column / hidden % 4 == 1;
@@ -287,10 +306,8 @@ impl Network for SpanTagger {
                     });
                     continue;
                 }
-                name if name.ends_with("bias") => continue,
-                "lstm.input" | "lstm.recurrent_forward" | "lstm.recurrent_backward" => {
-                    (1.0 / hidden as f32).sqrt()
-                }
+                name if name.ends_with("bias") || name.ends_with("transitions") => continue,
+                name if name.starts_with("lstm") || name.starts_with("upper") => (1.0 / hidden as f32).sqrt(),
                 "embedding" => 0.1,
                 "characters.embedding" => 0.5,
                 _ => (6.0 / (tensor.rows() + tensor.columns()) as f32).sqrt(),
@@ -304,25 +321,27 @@ impl Network for SpanTagger {
     fn products<'w>(&self, w: &'w TaggerWorkspace) -> Vec<Product<'w>> {
         let (n, b, width) = (w.batch.words(), w.batch.len(), self.width());
         let x = Rows { data: &w.x, n, row: row_of(self.shape.input()) };
-        let [input, forward, backward] = self.lstm.products(&w.batch, x, &w.lstm);
+        let mut products = self.lstm.products(&w.batch, x, &w.lstm).to_vec();
+        if let Some(upper) = &self.upper {
+            let x = Rows { data: &w.between, n, row: self.lstm.hidden_row() };
+            products.extend(upper.products(&w.batch, x, &w.upper));
+        }
         let out = Rows { data: &w.out, n, row: row_of(width) };
-        let head = |head: Linear, x, dy: &'w Buffer| {
-            let Rows { n, .. } = x;
-            Product { weight: head.weight, x, dy: Rows { data: dy, n, row: head.weight.width() } }
-        };
-        vec![
-            input,
-            forward,
-            backward,
-            head(self.filters, self.windows(w), &w.d_filtered),
-            head(self.place, out, &w.place_logits),
-            head(self.slot, out, &w.slot_logits),
-            head(
-                self.intent,
-                Rows { data: &w.intent_input, n: b, row: row_of(6 * self.shape.hidden) },
-                &w.intent_logits,
-            ),
-        ]
+        let intent_input = Rows { data: &w.intent_input, n: b, row: row_of(6 * self.shape.hidden) };
+        products.extend(
+            [
+                (self.filters, self.windows(w), &w.d_filtered),
+                (self.place, out, &w.place_logits),
+                (self.slot, out, &w.slot_logits),
+                (self.intent, intent_input, &w.intent_logits),
+            ]
+            .map(|(Linear { weight, .. }, x, dy)| Product {
+                weight,
+                x,
+                dy: Rows { data: dy, n: x.n, row: weight.width() },
+            }),
+        );
+        products
     }
 
     fn d_vectors<'w>(&self, w: &'w TaggerWorkspace) -> &'w [f32] {

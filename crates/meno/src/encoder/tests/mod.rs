@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::batch::Batch;
-use super::bilstm::{BiLstm, BiLstmState};
+use super::bilstm::{BiLstm, BiLstmState, LstmNames};
 use super::kernel::tests::variants;
 use super::kernel::{Adam, Attention, AttentionGradient, BETA1, BETA2, Buffer, Dots, GateGradient, StepSize};
 use super::kernel::{Gemm, Kernels, LANES, Right, Start, Strided, Term, padded};
@@ -24,6 +24,7 @@ use super::{Dropout, Tensor};
 use crate::random::Random;
 
 mod network;
+mod span_tagger;
 mod parts;
 
 /// A tensor as PyTorch computed it: whole, or some entries and three sums.
