@@ -11,7 +11,29 @@ use meno::{Error, Model, Result};
 
 use crate::output::note;
 
+/// Which model is trained.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Recipe {
+    /// Finds concepts and names them, and judges each as a whole.
+    #[default]
+    Tagger,
+    /// The slot-gated tagger of the paper, calibrated or plain, which judges words.
+    Paper,
+}
+
+impl Recipe {
+    /// What it is trained with unless something else is said.
+    pub fn settings(self) -> TrainSettings {
+        match self {
+            Recipe::Tagger => TrainSettings::tagger(),
+            Recipe::Paper => TrainSettings::calibrated(),
+        }
+    }
+}
+
 /// What was typed; what was not keeps its default, or the value of the training that goes on.
+///
+/// Two defaults in a help text are those of the two recipes.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "How to train")]
 pub struct TrainArgs {

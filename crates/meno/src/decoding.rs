@@ -32,6 +32,8 @@ pub struct Concept {
     pub limits: f32,
     /// How likely the slot is, given that there is.
     pub probability: f32,
+    /// Minus the log probability that each of the words, by itself, gives to the slot, summed up.
+    pub disagreement: f32,
 }
 
 impl Distributions {
@@ -106,7 +108,8 @@ impl Distributions {
                 end += places[end..].iter().take_while(|&&place| place == INSIDE).count();
                 let (slot, probability) = self.slot(start, end);
                 let limits = self.chain.concept(start, end) as f32;
-                concepts.push(Concept { start, end, slot, limits, probability });
+                let disagreement = -(start..end).map(|word| self.slots(word)[slot as usize]).sum::<f32>();
+                concepts.push(Concept { start, end, slot, limits, probability, disagreement });
             }
         }
         self.best = places;

@@ -13,13 +13,15 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::corpus::Utterance;
-use crate::decision::{Judged, RUNNERS_UP, Reason, RunnerUp, Threshold, mark};
+use crate::corpus::{UNKNOWN, Utterance, tags};
+use crate::decision::{Judged, JudgedConcept, RUNNERS_UP, Reason, RunnerUp, Threshold, mark};
+use crate::decoding::{Concept, Distributions};
 use crate::encoder::{Calibration, Instructions, Kernels, Parameters};
 use crate::features::Features;
 use crate::logits::{Logits, largest, next_largest};
+use crate::metrics::questions::Found;
 use crate::metrics::{Evaluation, Mode};
-use crate::spans::{Span, assemble};
+use crate::spans::{Guess, Span, assemble};
 use crate::text::{Normalizer, Tokens};
 use crate::uncertainty::Score;
 
@@ -68,10 +70,28 @@ pub struct Annotation<'t> {
     pub text: &'t str,
     /// The likeliest intent; `None` if there are no words or the corpus had no intents.
     pub intent: Option<Choice<'t>>,
+    /// What to do about it.
+    #[serde(flatten)]
+    pub action: Action,
     /// The words.
     pub tokens: Vec<TokenLabel<'t>>,
     /// The slots, in the order of the text.
     pub spans: Vec<Span<'t>>,
+}
+
+/// What to do about an utterance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "decision", rename_all = "lowercase")]
+pub enum Action {
+    /// Do what it asks for.
+    Act,
+    /// Ask about a span first: the unknown one that is most in doubt.
+    Ask {
+        /// Its number among the spans, from 0.
+        about: usize,
+    },
+    /// Refuse it: it is about something else than the corpus was.
+    Reject,
 }
 
 /// A name and how likely it is.
@@ -168,7 +188,7 @@ impl Model {
         }
         let assess = |utterance: &Utterance| {
             let (labels, _) = worker.tag(&utterance.words);
-            (labels, worker.uncertainty().iter().map(|&u| f64::from(u)).collect::<Vec<_>>())
+            (labels, worker.runner.uncertainty().iter().map(|&u| f64::from(u)).collect::<Vec<_>>())
         };
         let assessed: Vec<_> = valid.iter().map(assess).collect();
         let judged: Vec<_> = (valid.iter().zip(&assessed))
@@ -179,6 +199,49 @@ impl Model {
             })
             .collect();
         Threshold::choose(score.name(), budget, &judged)
+    }
+
+    /// Whether it judges concepts, not words.
+    pub fn judges_concepts(&self) -> bool {
+        matches!(self.tagger, Tagger::Span(_))
+    }
+
+    /// The same model with the thresholds of concepts and intents that in-domain utterances give, which should not be
+    /// those of the training. Concepts may cost `budget` points of slot F1; or else, if a share is given, at most that
+    /// share of in-domain concepts is called unknown ([`Threshold::conformal`]).
+    pub fn with_concept_thresholds(
+        mut self,
+        budget: f64,
+        false_alarm: Option<f64>,
+        valid: &[Utterance],
+    ) -> Result<Self> {
+        let (mut judged, mut n_gold, mut intents) = (Vec::new(), 0, Vec::new());
+        let mut worker = self.worker();
+        for utterance in valid.iter().filter(|utterance| !utterance.words.is_empty()) {
+            worker.tag(&utterance.words);
+            intents.push(intent_uncertainty(worker.logits.intents()));
+            let Runner::Span(runner) = &worker.runner else { continue };
+            let gold = tags::spans(&utterance.labels);
+            n_gold += gold.len();
+            for (concept, &doubt) in runner.concepts.iter().zip(&runner.doubts) {
+                let begin = self.features.labels.name(1 + 2 * concept.slot);
+                let found = (concept.start, concept.end, tags::split(begin).1);
+                let correct = gold.iter().any(|span| (span.start, span.end, span.slot.as_str()) == found);
+                judged.push(JudgedConcept { uncertainty: doubt.into(), correct });
+            }
+        }
+        drop(worker);
+        let threshold = Threshold::for_concepts(CONCEPT_SCORE, budget, &judged, n_gold)?;
+        self.threshold = Some(match false_alarm {
+            None => threshold,
+            Some(share) => threshold.conformal(share, &judged)?,
+        });
+        if let Tagger::Span(model) = &mut self.tagger {
+            intents.sort_by(f64::total_cmp);
+            let accepted = (intents.len() as f64 * ACCEPTED).ceil() as usize;
+            model.reject = intents.get(accepted.max(1) - 1).copied();
+        }
+        Ok(self)
     }
 
     /// The bounds of its calibration.
@@ -223,6 +286,17 @@ impl Model {
     }
 }
 
+/// The share of in-domain utterances that are not refused.
+const ACCEPTED: f64 = 0.995;
+
+/// How unsure a tagger is of all intents: minus the log of the sum of their concentrations, which falls where nothing is
+/// like the utterance (Liu et al., 2020).
+fn intent_uncertainty(logits: &[f32]) -> f64 {
+    let largest = logits.iter().fold(f32::MIN, |a, &b| a.max(b));
+    let sum: f64 = logits.iter().map(|&logit| f64::from(logit - largest).exp()).sum();
+    -f64::from(largest) - sum.ln()
+}
+
 /// Runs a model, one utterance at a time.
 pub struct Worker<'m> {
     model: &'m Model,
@@ -246,6 +320,7 @@ impl<'m> Worker<'m> {
         let words = self.tokens.iter().map(|token| model.normalizer.vocabulary_form(token.word));
         self.runner.read(words, &mut self.logits);
         let ids = self.runner.labels(&self.logits);
+        let rejects = !ids.is_empty() && self.rejects();
         self.logits.softmax(self.kernels);
         let choice = |(row, &id): (&[f32], &u32)| (model.features.labels.name(id), row[id as usize]);
         let choices: Vec<(&str, f32)> = self.logits.slots().zip(&ids).map(choice).collect();
@@ -254,7 +329,16 @@ impl<'m> Worker<'m> {
         // Where an `I-` had to become `B-`, the tagger's own label begins the same span.
         let lasting = |(label, first)| if let Cow::Borrowed(label) = label { label } else { first };
         let lasting: Vec<&str> = labels.iter().cloned().zip(first).map(lasting).collect();
-        let spans = assemble(text, &self.tokens, &lasting);
+        let mut spans = assemble(text, &self.tokens, &lasting);
+        if let Runner::Span(runner) = &self.runner {
+            let concepts = runner.concepts.iter().zip(&runner.doubts);
+            for (span, (concept, &uncertainty)) in spans.iter_mut().zip(concepts) {
+                let begin = model.features.labels.name(1 + 2 * concept.slot);
+                let Concept { probability, limits, .. } = *concept;
+                span.guess = Some(Guess { slot: tags::split(begin).1, probability, limits, uncertainty });
+            }
+        }
+        let action = Self::action(rejects, &spans);
         let tokens = (self.tokens.iter().zip(labels).zip(&choices).enumerate())
             .map(|(token_idx, ((token, label), &(first_choice, probability)))| TokenLabel {
                 text: &text[token.start..token.end],
@@ -265,7 +349,20 @@ impl<'m> Worker<'m> {
                 doubt: self.doubt(token_idx, first_choice),
             })
             .collect();
-        Annotation { text, intent: self.intent(), tokens, spans }
+        Annotation { text, intent: self.intent(), action, tokens, spans }
+    }
+
+    /// What to do about the last utterance.
+    fn action(rejects: bool, spans: &[Span<'_>]) -> Action {
+        if rejects {
+            return Action::Reject;
+        }
+        let doubt = |span: &Span<'_>| span.guess.as_ref().map_or(0.0, |guess| guess.uncertainty);
+        let unknown = spans.iter().enumerate().filter(|(_, span)| span.slot == UNKNOWN);
+        match unknown.max_by(|a, b| doubt(a.1).total_cmp(&doubt(b.1)).then(b.0.cmp(&a.0))) {
+            Some((about, _)) => Action::Ask { about },
+            None => Action::Act,
+        }
     }
 
     /// The first choices, with words over the threshold unknown.
@@ -273,37 +370,47 @@ impl<'m> Worker<'m> {
         let Some(threshold) = &self.model.threshold else {
             return first_choices.iter().map(|&label| Cow::Borrowed(label)).collect();
         };
+        if let Runner::Span(runner) = &self.runner {
+            return runner.labels_with_unknown(first_choices);
+        }
         let is_unknown = |&uncertainty: &f32| threshold.is_unknown(f64::from(uncertainty));
-        let unknown: Vec<bool> = self.uncertainty().iter().map(is_unknown).collect();
+        let unknown: Vec<bool> = self.runner.uncertainty().iter().map(is_unknown).collect();
         mark(first_choices, &unknown)
     }
 
-    /// How unsure the model is of each word.
-    fn uncertainty(&self) -> &[f32] {
-        match &self.runner {
-            Runner::SlotGated(runner) => &runner.uncertainty,
-            Runner::Span(_) => &[],
+    /// The concepts of the last utterance; none if the model judges words.
+    pub fn found(&self) -> Vec<Found<'m>> {
+        let Runner::Span(runner) = &self.runner else { return Vec::new() };
+        let slot = |slot: u32| tags::split(self.model.features.labels.name(1 + 2 * slot)).1;
+        (runner.concepts.iter().zip(&runner.doubts).zip(runner.unknown()))
+            .map(|((concept, &doubt), unknown)| Found {
+                start: concept.start,
+                end: concept.end,
+                slot: slot(concept.slot),
+                uncertainty: doubt.into(),
+                unknown,
+            })
+            .collect()
+    }
+
+    /// How unsure the model is that the last utterance has any of its intents; higher is less sure.
+    pub fn intent_uncertainty(&self) -> f64 {
+        intent_uncertainty(self.logits.intents())
+    }
+
+    /// Whether the last utterance is refused.
+    pub fn rejects(&self) -> bool {
+        match &self.model.tagger {
+            Tagger::Span(model) => model.reject.is_some_and(|highest| self.intent_uncertainty() > highest),
+            Tagger::SlotGated(_) => false,
         }
     }
 
-    /// Where concepts are and which slots they fill, by the tagger's own probabilities of the last utterance.
-    pub fn distributions(&self) -> Option<&crate::decoding::Distributions> {
+    /// The probabilities behind the last utterance, if the model judges concepts.
+    pub fn distributions(&self) -> Option<&Distributions> {
         match &self.runner {
             Runner::SlotGated(_) => None,
             Runner::Span(runner) => Some(&runner.distributions),
-        }
-    }
-
-    /// The logits of the intents of the last utterance.
-    pub fn intent_logits(&self) -> &[f32] {
-        self.logits.intents()
-    }
-
-    /// The concepts of the last utterance.
-    pub fn concepts(&self) -> &[crate::decoding::Concept] {
-        match &self.runner {
-            Runner::SlotGated(_) => &[],
-            Runner::Span(runner) => &runner.concepts,
         }
     }
 
@@ -313,7 +420,7 @@ impl<'m> Worker<'m> {
         let names = &self.model.features.labels;
         let row = self.logits.slots().nth(token_idx)?;
         let runner_up = |(label, probability)| RunnerUp { label: names.name(label).into(), probability };
-        let uncertainty = self.uncertainty()[token_idx];
+        let uncertainty = self.runner.uncertainty()[token_idx];
         Some(Doubt {
             first_choice,
             uncertainty,

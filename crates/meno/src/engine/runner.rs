@@ -1,7 +1,11 @@
 //! Runs the network of a model on one utterance after the other.
 
+use std::borrow::Cow;
+
+use super::lexicon::word_key;
 use super::tagger::{SpanModel, Tagger};
 use super::{MAX_WORDS, Model};
+use crate::decision::{BEGIN_UNKNOWN, INSIDE_UNKNOWN};
 use crate::decoding::{Concept, Distributions};
 use crate::encoder::kernel::Buffer;
 use crate::encoder::{Form, Kernels, Prepared, SlotGated, TaggerWorkspace, Token, Workspace};
@@ -14,6 +18,10 @@ pub(super) const PREPARED: usize = 1000;
 
 /// The name of the uncertainty of concepts.
 pub const CONCEPT_SCORE: &str = "concept";
+
+/// What it adds to the uncertainty of a concept that all its words are new to its slot, and that its value is.
+const NOVEL_WORDS: f32 = 2.0;
+const NEW_VALUE: f32 = 1.0;
 
 /// The network with its buffers.
 pub(super) enum Runner<'m> {
@@ -45,6 +53,14 @@ impl<'m> Runner<'m> {
         match self {
             Runner::SlotGated(runner) => runner.read(words, logits),
             Runner::Span(runner) => runner.read(words, logits),
+        }
+    }
+
+    /// How unsure the model is of each word.
+    pub fn uncertainty(&self) -> &[f32] {
+        match self {
+            Runner::SlotGated(runner) => &runner.uncertainty,
+            Runner::Span(runner) => &runner.uncertainty,
         }
     }
 
@@ -119,8 +135,13 @@ pub(super) struct SpanRunner<'m> {
     workspace: TaggerWorkspace,
     tokens: Vec<Token>,
     forms: Vec<Form>,
+    keys: Vec<u32>,
     pub distributions: Distributions,
     pub concepts: Vec<Concept>,
+    /// How unsure the model is of each concept.
+    pub doubts: Vec<f32>,
+    /// How unsure it is of each word: of its concept, or that it is in none.
+    pub uncertainty: Vec<f32>,
     label_row: Vec<f32>,
 }
 
@@ -137,8 +158,11 @@ impl<'m> SpanRunner<'m> {
             kernels,
             tokens: Vec::new(),
             forms: Vec::new(),
+            keys: Vec::new(),
             distributions: Distributions::default(),
             concepts: Vec::new(),
+            doubts: Vec::new(),
+            uncertainty: Vec::new(),
             label_row: Vec::new(),
         }
     }
@@ -148,6 +172,7 @@ impl<'m> SpanRunner<'m> {
         let n_labels = features.labels.len();
         self.tokens.clear();
         self.forms.clear();
+        self.keys.clear();
         for word in words {
             let id = features.word(word);
             let is_prepared = id != UNKNOWN && (id as usize) < PREPARED;
@@ -156,9 +181,12 @@ impl<'m> SpanRunner<'m> {
                 self.forms.push(self.span.form(word));
             }
             self.tokens.push(Token { word: id, form });
+            self.keys.push(word_key(word));
         }
         logits.fill(n_labels, std::iter::empty::<&[f32]>(), &[]);
         self.concepts.clear();
+        self.doubts.clear();
+        self.uncertainty.clear();
         let transitions = network.transitions(&self.model.parameters);
         for (piece_idx, tokens) in self.tokens.chunks(MAX_WORDS).enumerate() {
             let w = &mut self.workspace;
@@ -174,14 +202,49 @@ impl<'m> SpanRunner<'m> {
             }
             let was_outside = |word_idx: usize| self.span.lexicon.was_outside(tokens[word_idx].word);
             let penalty = |word_idx: usize| if was_outside(word_idx) { 0.0 } else { self.span.penalty };
-            let start = piece_idx * MAX_WORDS;
-            let concepts = self.distributions.decode(penalty).into_iter();
-            self.concepts.extend(concepts.map(|concept| Concept {
-                start: start + concept.start,
-                end: start + concept.end,
-                ..concept
-            }));
+            let concepts = self.distributions.decode(penalty);
+            let outside = |word_idx| -self.distributions.place(word_idx)[0].max(f32::MIN_POSITIVE).ln();
+            self.uncertainty.extend((0..tokens.len()).map(outside));
+            let first = piece_idx * MAX_WORDS;
+            for concept in concepts {
+                let concept = Concept { start: first + concept.start, end: first + concept.end, ..concept };
+                let doubt = self.doubt(&concept);
+                self.doubts.push(doubt);
+                self.concepts.push(concept);
+            }
         }
+        // What is taken to be outside is never unknown, however unsure that is.
+        let highest = self.model.threshold.as_ref().map_or(f32::MAX, |threshold| threshold.value as f32);
+        self.uncertainty.iter_mut().for_each(|uncertainty| *uncertainty = uncertainty.min(highest));
+        for (concept, &doubt) in self.concepts.iter().zip(&self.doubts) {
+            self.uncertainty[concept.start..concept.end].fill(doubt);
+        }
+    }
+
+    /// How unsure the model is of a concept: of its limits, of its slot, and because it is new.
+    fn doubt(&self, concept: &Concept) -> f32 {
+        let range = concept.start..concept.end;
+        let lexicon = &self.span.lexicon;
+        let novelty = lexicon.novelty(concept.slot, self.tokens[range.clone()].iter().map(|token| token.word));
+        let is_new = !lexicon.has_value(concept.slot, self.keys[range].iter().copied());
+        let unsure = concept.disagreement - concept.limits.max(f32::MIN_POSITIVE).ln();
+        unsure + NOVEL_WORDS * novelty + NEW_VALUE * f32::from(u8::from(is_new))
+    }
+
+    /// Which concepts are unknown.
+    pub fn unknown(&self) -> impl Iterator<Item = bool> {
+        let threshold = self.model.threshold.as_ref();
+        self.doubts.iter().map(move |&doubt| threshold.is_some_and(|threshold| threshold.is_unknown(doubt.into())))
+    }
+
+    /// The labels of words, those of unknown concepts replaced.
+    pub fn labels_with_unknown(&self, labels: &[&'m str]) -> Vec<Cow<'m, str>> {
+        let mut labels: Vec<Cow<'m, str>> = labels.iter().map(|&label| Cow::Borrowed(label)).collect();
+        for (concept, _) in self.concepts.iter().zip(self.unknown()).filter(|(_, unknown)| *unknown) {
+            labels[concept.start..concept.end].fill(Cow::Borrowed(INSIDE_UNKNOWN));
+            labels[concept.start] = Cow::Borrowed(BEGIN_UNKNOWN);
+        }
+        labels
     }
 
     fn labels(&self) -> Vec<u32> {

@@ -204,7 +204,7 @@ impl Replica {
     }
 
     /// Brings the rows that a batch touches up to date.
-    pub fn begin(&mut self, kernels: Kernels, gradient: &Gradient) {
+    pub(super) fn begin(&mut self, kernels: Kernels, gradient: &Gradient) {
         for &row in &gradient.touched {
             self.catch_up(kernels, row as usize);
         }
@@ -228,7 +228,7 @@ impl Replica {
     }
 
     /// One step against the gradient times `scale`.
-    pub fn step(&mut self, kernels: Kernels, rate: f32, gradient: &Gradient, scale: f32) {
+    pub(super) fn step(&mut self, kernels: Kernels, rate: f32, gradient: &Gradient, scale: f32) {
         let size = step_size(self.sizes.len() + 1, rate);
         self.sizes.push(size);
         for i in 0..self.pieces.len() {

@@ -36,7 +36,7 @@ impl SpanTagger {
 
     /// Logits for one utterance that is not empty: the same as [`SpanTagger::forward`] gives without dropout, sooner.
     /// `gates` are those of the first words of the vocabulary ([`SpanTagger::prepare`]).
-    pub fn infer(
+    pub(crate) fn infer(
         &self,
         kernels: Kernels,
         parameters: &[f32],
@@ -73,7 +73,7 @@ impl SpanTagger {
     }
 
     /// What the first words of the vocabulary, the most frequent ones, give to the gates; a form for each.
-    pub fn prepare(&self, kernels: Kernels, parameters: &[f32], forms: &[Form], w: &mut TaggerWorkspace) -> Buffer {
+    pub(crate) fn prepare(&self, kernels: Kernels, parameters: &[f32], forms: &[Form], w: &mut TaggerWorkspace) -> Buffer {
         let tokens: Vec<Token> = (0..forms.len() as u32).map(|id| Token { word: id, form: id }).collect();
         let mut gates = Buffer::zeros(0);
         if tokens.is_empty() {
