@@ -3,8 +3,10 @@
 use std::num::NonZeroUsize;
 
 use meno::corpus::Corpus;
-use meno::decision::{BUDGET, Threshold};
+use meno::decision::{BUDGET, CONCEPT_BUDGET, Threshold};
 use meno::encoder::Calibration;
+use meno::engine::CONCEPT_SCORE;
+use meno::syntax::phrase::Rule;
 use meno::train::{CalibrationSettings, TrainSettings};
 use meno::uncertainty::Score;
 use meno::{Error, Model, Result};
@@ -37,25 +39,25 @@ impl Recipe {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "How to train")]
 pub struct TrainArgs {
-    /// Passes over the data (20).
+    /// Passes over the data (16, paper 20).
     #[arg(long, value_name = "N")]
     epochs: Option<usize>,
-    /// Utterances of a step (16).
+    /// Utterances of a step (32, paper 16).
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
-    /// Width of the hidden state of one direction, a multiple of 16 (64).
+    /// Width of the hidden state of one direction, a multiple of 16 (128, paper 64).
     #[arg(long, value_name = "N")]
     hidden: Option<usize>,
     /// Width of a word embedding, a multiple of 16 (64).
     #[arg(long, value_name = "N")]
     embedding: Option<usize>,
-    /// Learning rate (0.002).
+    /// Learning rate (0.0025, paper 0.002).
     #[arg(long, value_name = "X")]
     rate: Option<f32>,
-    /// How much the slots count in the loss, where the intent counts 1 (16).
+    /// How much the slots count in the loss, where the intent counts 1 (4, paper 16).
     #[arg(long, value_name = "X")]
     slot_weight: Option<f32>,
-    /// Share of activations that are dropped while training (0.5).
+    /// Share of activations that are dropped while training (0.4, paper 0.5).
     #[arg(long, value_name = "X")]
     dropout: Option<f32>,
 }
@@ -117,42 +119,99 @@ impl CalibrationArgs {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "How to learn what is unknown")]
 pub struct ThresholdArgs {
-    /// What measures the uncertainty of a word: entropy, confidence, entropy-plus-one, top-variance, softmax-entropy,
+    /// With --recipe paper, what measures the uncertainty of a word: entropy, confidence, entropy-plus-one, top-variance, softmax-entropy,
     /// max-logit, energy or mutual-information; by default entropy, with --plain softmax-entropy.
     #[arg(long, value_name = "NAME")]
     score: Option<String>,
-    /// How many points of slot F1 saying `unknown` may cost on the valid split.
-    #[arg(long, value_name = "POINTS", default_value_t = BUDGET, allow_negative_numbers = true)]
-    budget: f64,
+    /// How many points of slot F1 saying `unknown` may cost on the valid split (0.5, paper 1).
+    #[arg(long, value_name = "POINTS", allow_negative_numbers = true)]
+    budget: Option<f64>,
+    /// Not a budget but a promise: at most this share of in-domain concepts is called unknown, such as 0.02.
+    #[arg(long, value_name = "SHARE", conflicts_with = "budget")]
+    false_alarm: Option<f64>,
+    /// With --recipe paper, how unknown words grow to phrases.
+    #[arg(long, value_enum, default_value_t)]
+    phrases: Phrases,
 }
 
 impl ThresholdArgs {
     /// Refuses what cannot work, before anything long begins.
     pub fn check(&self) -> Result<()> {
         self.score.as_deref().map(str::parse::<Score>).transpose()?;
-        if self.budget >= 0.0 {
-            return Ok(());
+        let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
+        match (self.budget, self.false_alarm) {
+            (Some(budget), _) if !(budget >= 0.0) => {
+                refuse(format!("the budget is {budget}"), "it is a number of points of F1, 0 or more")
+            }
+            (_, Some(share)) if !(share > 0.0 && share < 1.0) => {
+                refuse(format!("the share of false alarms is {share}"), "it lies between 0 and 1, such as 0.02")
+            }
+            _ => Ok(()),
         }
-        let problem = format!("the budget is {}", self.budget);
-        Err(Error::Setting { problem, hint: "it is a number of points of F1, 0 or more".to_owned() })
     }
 
-    /// The model with a threshold chosen on `valid`, if that has slots.
+    /// Refuses what only the other recipe has.
+    pub fn check_recipe(&self, recipe: Recipe) -> Result<()> {
+        match (recipe, &self.score, self.false_alarm) {
+            (Recipe::Tagger, Some(_), _) => Err(only_with("--score", "it judges words by it")),
+            (Recipe::Paper, _, Some(_)) => Err(Error::Setting {
+                problem: "--false-alarm is a promise about concepts".to_owned(),
+                hint: "leave it out, or --recipe paper".to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The model with a threshold and a growth of phrases chosen on `valid`, if that has slots.
     pub fn apply(&self, model: Model, valid: &Corpus) -> Result<Model> {
         let mut labels = valid.utterances.iter().flat_map(|utterance| &utterance.labels);
         if labels.all(|label| label == "O") {
             note("note: no slot in the valid split, so no word will be called unknown");
             return Ok(model);
         }
+        if model.judges_concepts() {
+            let budget = self.budget.unwrap_or(CONCEPT_BUDGET);
+            return model.with_concept_thresholds(budget, self.false_alarm, &valid.utterances);
+        }
         let score = self.score.as_deref().map_or(Ok(model.default_score()), str::parse)?;
-        let threshold = model.choose_threshold(score, self.budget, &valid.utterances)?;
-        Ok(model.with_threshold(Some(threshold)))
+        let threshold = model.choose_threshold(score, self.budget.unwrap_or(BUDGET), &valid.utterances)?;
+        let model = model.with_threshold(Some(threshold));
+        let growth = match self.phrases {
+            Phrases::Best => model.choose_growth(&Rule::ALL, &valid.utterances),
+            Phrases::None => None,
+            Phrases::Literal => model.choose_growth(&[Rule::Literal], &valid.utterances),
+            Phrases::Tree => model.choose_growth(&[Rule::Tree], &valid.utterances),
+            Phrases::Run => model.choose_growth(&[Rule::Run], &valid.utterances),
+        };
+        Ok(model.with_growth(growth))
     }
+}
+
+/// Something was typed that only `--recipe paper` has.
+pub fn only_with(what: &str, why: &str) -> Error {
+    let problem = format!("{what} is of the tagger of the paper: {why}");
+    Error::Setting { problem, hint: "add --recipe paper, or leave it out".to_owned() }
+}
+
+/// How unknown words are to grow to phrases.
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum Phrases {
+    /// By the rule that finds most slots of the valid split, or not at all.
+    #[default]
+    Best,
+    /// Not at all.
+    None,
+    /// To the head of the noun phrase with all that hangs under it.
+    Literal,
+    /// Along edges inside noun phrases.
+    Tree,
+    /// Over neighbours of a nominal part of speech.
+    Run,
 }
 
 impl Default for ThresholdArgs {
     fn default() -> Self {
-        ThresholdArgs { score: None, budget: BUDGET }
+        ThresholdArgs { score: None, budget: None, false_alarm: None, phrases: Phrases::Best }
     }
 }
 
@@ -166,16 +225,20 @@ pub struct OverrideArgs {
     /// How many points of slot F1 saying `unknown` may cost, as measured when the model was made.
     #[arg(long, value_name = "POINTS", allow_negative_numbers = true)]
     budget: Option<f64>,
+    /// Call single words unknown, not the phrases around them.
+    #[arg(long)]
+    single_words: bool,
 }
 
 impl OverrideArgs {
-    /// Whether anything was.
+    /// Whether a threshold or a budget was.
     pub fn is_typed(self) -> bool {
         self.threshold.is_some() || self.budget.is_some()
     }
 
     /// The model with what was typed.
     pub fn apply(self, model: Model) -> Result<Model> {
+        let model = self.without_growth(model);
         if !self.is_typed() {
             return Ok(model);
         }
@@ -183,9 +246,14 @@ impl OverrideArgs {
             let problem = "the model has no threshold, and nothing to choose one on".to_owned();
             Err(Error::Setting { problem, hint: "train it anew, with slots in the valid split".to_owned() })
         };
-        let score = model.default_score().name();
+        let score = if model.judges_concepts() { CONCEPT_SCORE } else { model.default_score().name() };
         let threshold = self.threshold(model.threshold(), score, unknown)?;
         Ok(model.with_threshold(Some(threshold)))
+    }
+
+    /// The model, without its growth of phrases if that was typed.
+    pub fn without_growth(self, model: Model) -> Model {
+        if self.single_words { model.with_growth(None) } else { model }
     }
 
     /// The stored threshold with what was typed; where none is stored, what `choose` finds for a budget.
@@ -230,11 +298,9 @@ mod tests {
     /// The defaults stand in the help by hand, because what was not typed must be told from what was.
     #[test]
     fn help_tells_the_defaults() {
-        let TrainSettings { epochs, batch, hidden, embedding, rate, slot_weight, dropout, .. } =
-            TrainSettings::default();
-        check(
-            TrainArgs::augment_args(Command::new("train")),
-            &[
+        let values = |settings: TrainSettings| {
+            let TrainSettings { epochs, batch, hidden, embedding, rate, slot_weight, dropout, .. } = settings;
+            [
                 ("epochs", epochs.to_string()),
                 ("batch", batch.to_string()),
                 ("hidden", hidden.to_string()),
@@ -242,8 +308,16 @@ mod tests {
                 ("rate", rate.to_string()),
                 ("slot_weight", slot_weight.to_string()),
                 ("dropout", dropout.to_string()),
-            ],
-        );
+            ]
+        };
+        let both = values(TrainSettings::tagger()).into_iter().zip(values(TrainSettings::default()));
+        let defaults: Vec<_> = both
+            .map(|((name, tagger), (_, paper))| match tagger == paper {
+                true => (name, paper),
+                false => (name, format!("{tagger}, paper {paper}")),
+            })
+            .collect();
+        check(TrainArgs::augment_args(Command::new("train")), &defaults);
         let CalibrationSettings { lambda, unknown_words, bounds } = CalibrationSettings::default();
         check(
             CalibrationArgs::augment_args(Command::new("train")),

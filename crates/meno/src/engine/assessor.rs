@@ -142,6 +142,11 @@ impl<'m> Assessor<'m> {
         self.network.prepare(self.kernels, &self.model.parameters, self.model.calibration(), PREPARED)
     }
 
+    /// What it assesses by.
+    pub fn measures(&self) -> &[Measure] {
+        &self.measures
+    }
+
     /// The hidden states of the words of a corpus with the ids of their labels.
     fn states(&self, corpus: &Corpus) -> States {
         let network = self.network;
