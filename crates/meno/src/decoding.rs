@@ -46,6 +46,7 @@ impl Distributions {
     ) {
         self.chain.read(places, transitions);
         self.n_words = slots.len();
+        self.n_slots = 0;
         self.slots.clear();
         self.ln_alpha0.clear();
         for row in slots {
@@ -100,7 +101,7 @@ impl Distributions {
         let mut places = std::mem::take(&mut self.best);
         self.chain.best(penalty, &mut places);
         let mut concepts: Vec<Concept> = Vec::new();
-        let mut end = 0;
+        let mut end = if self.n_slots == 0 { places.len() } else { 0 };
         while end < places.len() {
             let start = end;
             end += 1;

@@ -1,6 +1,7 @@
 //! `meno experiment`: what the documentation claims, repeated.
 
 mod cells;
+mod concepts;
 mod figures;
 mod paper;
 mod published;
@@ -41,6 +42,8 @@ enum Command {
     /// Train with several seeds, test each model, print a Markdown table with mean and standard deviation.
     #[command(after_help = EXAMPLES)]
     Accuracy(AccuracyArgs),
+    /// Train the default tagger with several seeds and judge it on known and on new concepts.
+    Concepts(concepts::Args),
     /// Find new concepts by every method of Shen, Chen and Jin (2020), and write their table and pictures.
     Paper(paper::Args),
     /// Train the calibrated model with several values of a setting, and write a table and a picture.
@@ -69,6 +72,7 @@ struct AccuracyArgs {
 pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     match args.command {
         Command::Accuracy(args) => run_accuracy(&args),
+        Command::Concepts(args) => concepts::run(&args, style),
         Command::Paper(args) => paper::run(args, style),
         Command::Sweep(args) => sweep::run(args, style),
     }

@@ -72,8 +72,9 @@ impl Checkpoint {
         if program != PROGRAM {
             return refuse(format!("the checkpoint was written by {program}, this is {PROGRAM}"));
         }
-        // More epochs may be asked for than at first.
-        if (TrainSettings { epochs: fit.settings.epochs, ..settings.clone() }) != *fit.settings {
+        // More epochs may be asked for than at first, unless the learning rate depends on their number.
+        let epochs = if settings.tagger.is_some() { settings.epochs } else { fit.settings.epochs };
+        if (TrainSettings { epochs, ..settings.clone() }) != *fit.settings {
             return refuse("the checkpoint is of a training with other settings".to_owned());
         }
         if corpus != fit.fingerprint {

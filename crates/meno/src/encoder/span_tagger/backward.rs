@@ -54,7 +54,7 @@ impl SpanTagger {
             (self.filters, d_filtered),
         ];
         let upper = self.upper.iter().map(|upper| upper.d_gates(&w.batch, &w.upper));
-        for (linear, dy) in heads.into_iter().chain(upper) {
+        for (linear, dy) in heads.into_iter().chain(upper).filter(|(linear, _)| linear.weight.columns() > 0) {
             let bias = linear.bias.expect("listed because it has one");
             let to = bias.after(self.layout.matrices()).of_mut(&mut w.d_vectors);
             kernels.sum_rows(&dy.data[..rows_end(dy, to.len())], dy.row, to);

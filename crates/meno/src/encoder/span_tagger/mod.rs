@@ -222,7 +222,10 @@ impl SpanTagger {
         let [places, slots, intents] = [self.place, self.slot, self.intent].map(|head| head.weight.width());
         let slot_logits = &mut w.slot_logits[..w.batch.words() * slots];
         let intent_logits = &mut w.intent_logits[..w.batch.len() * intents];
-        kernels.softmax(slots, slot_logits);
+        // A corpus may have no slot.
+        if slots > 0 {
+            kernels.softmax(slots, slot_logits);
+        }
         kernels.softmax(intents, intent_logits);
         let d_vectors = w.d_vectors.clear(self.layout.dense() - self.layout.matrices());
         let d_transitions = self.transitions.after(self.layout.matrices()).of_mut(d_vectors);
@@ -356,5 +359,5 @@ impl Network for SpanTagger {
 
 /// Rows of logits without their padding.
 fn rows(logits: &Buffer, n: usize, head: Tensor) -> impl ExactSizeIterator<Item = &[f32]> {
-    logits[..n * head.width()].chunks_exact(head.width()).map(move |row| &row[..head.columns()])
+    (0..n).map(move |row| &logits[row * head.width()..][..head.columns()])
 }
