@@ -39,7 +39,7 @@ impl Recipe {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "How to train")]
 pub struct TrainArgs {
-    /// Passes over the data (16, paper 20).
+    /// Passes over the data (20).
     #[arg(long, value_name = "N")]
     epochs: Option<usize>,
     /// Utterances of a step (32, paper 16).

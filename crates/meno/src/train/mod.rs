@@ -91,7 +91,7 @@ pub struct TaggerSettings {
 impl Default for TaggerSettings {
     fn default() -> Self {
         TaggerSettings {
-            layers: 1,
+            layers: 2,
             character: 32,
             filters: 64,
             vectors: true,
@@ -150,7 +150,7 @@ impl TrainSettings {
     /// The defaults of the span tagger.
     pub fn tagger() -> Self {
         TrainSettings {
-            epochs: 30,
+            epochs: 20,
             batch: 32,
             rate: 2.5e-3,
             slot_weight: 4.0,
@@ -193,7 +193,53 @@ impl TrainSettings {
                 return refuse(format!("{name} is {value}"), "it must be a positive number");
             }
         }
+        if self.calibrate.is_some() && self.tagger.is_some() {
+            return refuse(
+                "a tagger with a second loss".to_owned(),
+                "the second loss is of the slot-gated tagger alone",
+            );
+        }
+        self.tagger.as_ref().map_or(Ok(()), TaggerSettings::check)?;
         self.calibrate.as_ref().map_or(Ok(()), CalibrationSettings::check)
+    }
+}
+
+impl TaggerSettings {
+    fn check(&self) -> Result<()> {
+        let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
+        for (name, width) in [("character", self.character), ("filters", self.filters)] {
+            if width == 0 || width > 4096 || !width.is_multiple_of(16) {
+                return refuse(format!("{name} is {width}"), "widths are multiples of 16 up to 4096");
+            }
+        }
+        if !(1..=2).contains(&self.layers) {
+            return refuse(format!("layers is {}", self.layers), "there are 1 or 2");
+        }
+        if !(0.0..=1e3).contains(&self.outside_penalty) {
+            return refuse(
+                format!("outside_penalty is {}", self.outside_penalty),
+                "it is a number from 0 to 1000",
+            );
+        }
+        let Substitution { utterances, concepts, same_slot, any_slot, patterns, spliced, same_words, .. } =
+            self.substitution;
+        for (name, share) in [
+            ("unknown_words", self.unknown_words),
+            ("last_rate", self.last_rate),
+            ("utterances", utterances),
+            ("concepts", concepts),
+            ("same_slot", same_slot),
+            ("any_slot", any_slot),
+            ("same_slot and any_slot together", same_slot + any_slot),
+            ("patterns", patterns),
+            ("spliced", spliced),
+            ("same_words", same_words),
+        ] {
+            if !(0.0..=1.0).contains(&share) {
+                return refuse(format!("{name} is {share}"), "it is a share from 0 to 1");
+            }
+        }
+        Ok(())
     }
 }
 
