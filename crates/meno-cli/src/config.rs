@@ -9,7 +9,8 @@ use toml::{Table, Value};
 
 /// The settings in TOML, with what each means.
 pub fn print(settings: &TrainSettings) -> String {
-    let TrainSettings { epochs, batch, rate, slot_weight, dropout, clip, embedding, hidden, seed, .. } = settings;
+    let TrainSettings { epochs, batch, rate, slot_weight, dropout, clip, embedding, hidden, seed, .. } =
+        settings;
     let mut text = format!(
         "\
 # passes over the data
@@ -123,7 +124,9 @@ fn lay_over(settings: &mut Table, file: Table, within: &str) -> Result<(), Strin
     for (name, value) in file {
         let path = format!("{within}{name}");
         match (settings.get_mut(&name), value) {
-            (Some(Value::Table(settings)), Value::Table(file)) => lay_over(settings, file, &format!("{path}."))?,
+            (Some(Value::Table(settings)), Value::Table(file)) => {
+                lay_over(settings, file, &format!("{path}."))?
+            }
             (None, value) if path == "tagger.substitution.open" => {
                 settings.insert(name, value);
             }
@@ -170,7 +173,8 @@ mod tests {
         check("[calibrate]\nlambda = 1", "there is no setting `calibrate`");
         check("epochs = \"many\"", "invalid type: string");
         check("epochs = ", "line 1");
-        let settings = parse("rate = 1\n[tagger.substitution]\nopen = [\"city\"]", TrainSettings::tagger()).unwrap();
+        let settings =
+            parse("rate = 1\n[tagger.substitution]\nopen = [\"city\"]", TrainSettings::tagger()).unwrap();
         assert_eq!(settings.rate, 1.0);
         assert_eq!(settings.tagger.unwrap().substitution.open, Some(vec!["city".to_owned()]));
     }

@@ -75,8 +75,11 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let model = Model::load(&args.model)?;
-    let model =
-        if model.judges_concepts() { args.threshold.apply(model)? } else { args.threshold.without_growth(model) };
+    let model = if model.judges_concepts() {
+        args.threshold.apply(model)?
+    } else {
+        args.threshold.without_growth(model)
+    };
     let mode = if args.strict { Mode::Strict } else { Mode::Conlleval };
     let splits: Vec<Split> = args.dirs.iter().map(|dir| choose(dir)).collect::<Result<_>>()?;
     let new = args.ood.as_deref().map(read_new_concepts).transpose()?;
@@ -197,8 +200,13 @@ impl Concepts {
             lines.push(new_concepts_table(scores));
             lines.push(format!("limits found           {limits:6.2} %"));
             lines.push(format!("silent errors          {:6.2} %", questions.silent_errors));
-            lines.push(format!("asked about            {:6.2} %, needlessly {:.2} %", questions.asked, questions.needless));
-            lines.extend(auroc.map(|auroc| format!("AUROC                  {auroc:6.3}, new against known concepts")));
+            lines.push(format!(
+                "asked about            {:6.2} %, needlessly {:.2} %",
+                questions.asked, questions.needless
+            ));
+            lines.extend(
+                auroc.map(|auroc| format!("AUROC                  {auroc:6.3}, new against known concepts")),
+            );
         }
         lines.join("\n")
     }

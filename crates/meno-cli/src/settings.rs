@@ -143,9 +143,10 @@ impl ThresholdArgs {
             (Some(budget), _) if !(budget >= 0.0) => {
                 refuse(format!("the budget is {budget}"), "it is a number of points of F1, 0 or more")
             }
-            (_, Some(share)) if !(share > 0.0 && share < 1.0) => {
-                refuse(format!("the share of false alarms is {share}"), "it lies between 0 and 1, such as 0.02")
-            }
+            (_, Some(share)) if !(share > 0.0 && share < 1.0) => refuse(
+                format!("the share of false alarms is {share}"),
+                "it lies between 0 and 1, such as 0.02",
+            ),
             _ => Ok(()),
         }
     }

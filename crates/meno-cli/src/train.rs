@@ -16,10 +16,10 @@ use meno::train::{Checkpoint, Outcome, TrainSettings, fit};
 use meno::{Error, Model, Result, atomic};
 use serde::Serialize;
 
+use crate::config;
 use crate::interrupt::{self, Interrupt};
 use crate::output::{count, note, pretty, print};
 use crate::progress::{Time, Watcher};
-use crate::config;
 use crate::settings::{CalibrationArgs, Recipe, ThresholdArgs, TrainArgs, only_with, threads};
 use crate::style::Style;
 

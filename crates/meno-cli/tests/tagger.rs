@@ -15,7 +15,8 @@ fn trained() -> &'static Path {
     static DIR: OnceLock<TempDir> = OnceLock::new();
     let dir = DIR.get_or_init(|| {
         let dir = tiny_dataset();
-        let args = "train data -o m --epochs 60 --rate 0.01 --dropout 0.1 --hidden 16 --embedding 16 --batch 8";
+        let args =
+            "train data -o m --epochs 60 --rate 0.01 --dropout 0.1 --hidden 16 --embedding 16 --batch 8";
         let output = meno(dir.path(), args).output().unwrap();
         assert!(output.status.success(), "{}", shown(&output));
         dir
@@ -118,7 +119,10 @@ fn new_concepts_are_judged() {
     let args = "experiment concepts --data data --new new --seeds 1 --epochs 1 --hidden 16 --other data/new";
     let table = run(dir.path(), args);
     assert!(table.starts_with("exit 0\n| data | mean | deviation |\n"), "{table}");
-    assert!(table.contains("| new concepts, F1, c |") && table.contains("| data/new refused, AUROC |"), "{table}");
+    assert!(
+        table.contains("| new concepts, F1, c |") && table.contains("| data/new refused, AUROC |"),
+        "{table}"
+    );
 }
 
 #[test]

@@ -72,7 +72,9 @@ impl Model {
     pub fn to_bytes(&self) -> Vec<u8> {
         let (architecture, shape, concepts) = match &self.tagger {
             Tagger::SlotGated(network) => (SLOT_GATED, serde_json::to_value(network.shape()), None),
-            Tagger::Span(model) => (SPAN_TAGGER, serde_json::to_value(model.network.shape()), Some(model.into())),
+            Tagger::Span(model) => {
+                (SPAN_TAGGER, serde_json::to_value(model.network.shape()), Some(model.into()))
+            }
         };
         let document = Document {
             format: FORMAT,
@@ -198,7 +200,8 @@ fn tagger(document: &Document) -> Result<Tagger, String> {
         return Ok(Tagger::SlotGated(SlotGated::new(shape)));
     }
     let shape: SpanTaggerShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
-    let concepts = document.concepts.as_ref().ok_or("damaged description of the model: nothing on concepts")?;
+    let concepts =
+        document.concepts.as_ref().ok_or("damaged description of the model: nothing on concepts")?;
     let n_labels = shape.slots.checked_mul(2).and_then(|n| n.checked_add(1)).unwrap_or(0);
     check_counts(document, [shape.words, n_labels, shape.intents])?;
     check_widths(&[

@@ -91,7 +91,8 @@ impl Features {
 
     /// The same with two labels for each slot, `B-` and `I-`, whether or not both occur: label `1 + 2 n` begins slot n.
     pub fn with_paired_labels(mut self) -> Self {
-        let slots = self.labels.names().iter().map(|label| tags::split(label).1).filter(|slot| !slot.is_empty());
+        let slots =
+            self.labels.names().iter().map(|label| tags::split(label).1).filter(|slot| !slot.is_empty());
         let slots = Names::count(&[], slots);
         let pairs = slots.names().iter().flat_map(|slot| ["B", "I"].map(|prefix| format!("{prefix}-{slot}")));
         self.labels = Names::new(std::iter::once("O".to_owned()).chain(pairs).collect());

@@ -87,7 +87,8 @@ impl Vectors {
             vector.resize(self.width(), 0.0);
             return;
         };
-        let [low, high, capitals, frequency] = std::array::from_fn(|i| self.facts[word as usize * N_FACTS + i]);
+        let [low, high, capitals, frequency] =
+            std::array::from_fn(|i| self.facts[word as usize * N_FACTS + i]);
         let cluster = usize::from(u16::from_le_bytes([low, high]));
         let row = &self.clusters[cluster * self.cluster_width..][..self.cluster_width];
         vector.extend(row.iter().map(|&byte| f32::from(byte as i8) * CLUSTER_SCALE));
@@ -99,14 +100,21 @@ impl Vectors {
     /// piece are left out.
     fn cut(&self, word: &str) -> Vec<(u32, usize)> {
         let spaced: String = std::iter::once(' ').chain(word.chars().flat_map(char::to_lowercase)).collect();
-        let ends: Vec<usize> =
-            spaced.char_indices().map(|(i, c)| i + c.len_utf8()).filter(|&end| end <= MAX_WORD).skip(1).collect();
+        let ends: Vec<usize> = spaced
+            .char_indices()
+            .map(|(i, c)| i + c.len_utf8())
+            .filter(|&end| end <= MAX_WORD)
+            .skip(1)
+            .collect();
         // For each end the fewest pieces up to it, the last of them and where it begins.
-        let mut best: HashMap<usize, (usize, Option<u32>, usize)> = HashMap::from([(0, (0, None, 0)), (1, (1, None, 0))]);
+        let mut best: HashMap<usize, (usize, Option<u32>, usize)> =
+            HashMap::from([(0, (0, None, 0)), (1, (1, None, 0))]);
         for (i, &end) in ends.iter().enumerate() {
             let before = if i == 0 { 1 } else { ends[i - 1] };
             let mut choice = (best[&before].0 + 2, None, before);
-            for start in [0].into_iter().chain(ends[..i].iter().copied()).filter(|start| end - start <= MAX_PIECE) {
+            for start in
+                [0].into_iter().chain(ends[..i].iter().copied()).filter(|start| end - start <= MAX_PIECE)
+            {
                 if let Some(&piece) = self.pieces.get(&spaced[start..end])
                     && best[&start].0 + 1 < choice.0
                 {

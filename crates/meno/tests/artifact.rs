@@ -429,7 +429,9 @@ fn damaged_documents() {
     );
     check_document(
         |document| document["architecture"] = json!("slot_gated.v2\n"),
-        expect![[r#"m: unknown architecture "slot_gated.v2\n"; this program has "slot_gated.v1""#]],
+        expect![[
+            r#"m: unknown architecture "slot_gated.v2\n"; this program has "slot_gated.v1" and "span_tagger.v1""#
+        ]],
     );
     check_document(
         |document| document["vocabulary"][1] = json!(1),

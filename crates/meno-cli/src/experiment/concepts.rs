@@ -87,7 +87,8 @@ pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
     };
     let settings = args.train.over(base);
     settings.check()?;
-    let [train, valid, test] = ["train", "valid", &args.split].map(|name| corpus::read_split(&args.data, name));
+    let [train, valid, test] =
+        ["train", "valid", &args.split].map(|name| corpus::read_split(&args.data, name));
     let (train, valid, test) = (train?, valid?, test?);
     let new = args.new.as_ref().map(|name| corpus::read_split(&args.data, name)).transpose()?;
     new.as_ref().map(demand_new_concepts).transpose()?;
@@ -105,7 +106,8 @@ pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
         };
         let model = model.with_concept_thresholds(args.budget, args.false_alarm, &valid.utterances)?;
         let (known, new) = judge(&model, &test, new.as_ref())?;
-        let other = others.iter().map(|other| judge_rejection(&model, &test, other)).collect::<Result<_>>()?;
+        let other =
+            others.iter().map(|other| judge_rejection(&model, &test, other)).collect::<Result<_>>()?;
         let threshold = model.threshold().map_or(0.0, |threshold| threshold.value);
         runs.push(Run { seed, seconds, bytes: model.to_bytes().len(), threshold, known, new, other });
         note(format_args!("seed {seed}: slot F1 {:.2}", runs[runs.len() - 1].known.report.slot_f1));
@@ -119,7 +121,8 @@ pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
 }
 
 fn table(args: &Args, runs: &[Run]) -> String {
-    let mut lines = vec![format!("| {} | mean | deviation |", args.data.display()), "|---|---:|---:|".to_owned()];
+    let mut lines =
+        vec![format!("| {} | mean | deviation |", args.data.display()), "|---|---:|---:|".to_owned()];
     let mut line = |name: &str, digits: usize, value: &dyn Fn(&Run) -> Option<f64>| {
         if let Some(Spread { mean, deviation }) = Spread::of(runs.iter().filter_map(value)) {
             lines.push(format!("| {name} | {mean:.digits$} | {deviation:.digits$} |"));

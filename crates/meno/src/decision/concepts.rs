@@ -71,7 +71,10 @@ impl Threshold {
             return Err(Error::Setting { problem, hint });
         };
         let right = |above: bool| {
-            concepts.iter().filter(|concept| concept.correct && (above || concept.uncertainty <= value)).count()
+            concepts
+                .iter()
+                .filter(|concept| concept.correct && (above || concept.uncertainty <= value))
+                .count()
         };
         let f1_after = self.f1_before * right(false) as f64 / right(true).max(1) as f64;
         Ok(Threshold { value, budget: self.f1_before - f1_after, f1_after, ..self.clone() })
@@ -94,7 +97,8 @@ mod tests {
     fn the_lowest_threshold_within_the_budget() {
         // Four found of four: 3 of 4 are right, F1 75, each right one that is called unknown costs 25.
         let found = concepts("1+ 2+ 3- 4+");
-        for (budget, value, f1) in [(0.0, 4.0, 75.0), (24.0, 4.0, 75.0), (25.0, 2.0, 50.0), (50.0, 1.0, 25.0)] {
+        for (budget, value, f1) in [(0.0, 4.0, 75.0), (24.0, 4.0, 75.0), (25.0, 2.0, 50.0), (50.0, 1.0, 25.0)]
+        {
             let threshold = Threshold::for_concepts("concept", budget, &found, 4).unwrap();
             assert_eq!((threshold.value, threshold.f1_after), (value, f1), "budget {budget}");
             assert_eq!(threshold.f1_before, 75.0);
@@ -110,7 +114,8 @@ mod tests {
 
     #[test]
     fn conformal_rank() {
-        let found: Vec<_> = (1..=99).map(|i| JudgedConcept { uncertainty: f64::from(i), correct: true }).collect();
+        let found: Vec<_> =
+            (1..=99).map(|i| JudgedConcept { uncertainty: f64::from(i), correct: true }).collect();
         let threshold = Threshold::for_concepts("concept", 0.5, &found, 99).unwrap();
         for (share, value) in [(0.02, 98.0), (0.5, 50.0), (0.011, 99.0), (0.01, 99.0)] {
             assert_eq!(threshold.conformal(share, &found).unwrap().value, value, "share {share}");

@@ -39,8 +39,9 @@ impl Chain {
     pub fn read<'a>(&mut self, logits: impl Iterator<Item = &'a [f32]>, transitions: &[f32]) {
         self.logits.clear();
         self.logits.extend(logits.map(|row| std::array::from_fn(|place| f64::from(row[place]))));
-        self.transitions =
-            std::array::from_fn(|from| std::array::from_fn(|to| f64::from(transitions[from * N_PLACES + to])));
+        self.transitions = std::array::from_fn(|from| {
+            std::array::from_fn(|to| f64::from(transitions[from * N_PLACES + to]))
+        });
         let n = self.logits.len();
         self.forward.clear();
         self.backward.clear();
@@ -55,7 +56,8 @@ impl Chain {
         for t in (0..n.saturating_sub(1)).rev() {
             self.backward[t] = std::array::from_fn(|from| {
                 ln_sum((0..N_PLACES).map(|to| {
-                    let step = if Self::allows(from, to) { self.transitions[from][to] } else { f64::NEG_INFINITY };
+                    let step =
+                        if Self::allows(from, to) { self.transitions[from][to] } else { f64::NEG_INFINITY };
                     step + self.logits[t + 1][to] + self.backward[t + 1][to]
                 }))
             });
@@ -97,7 +99,8 @@ impl Chain {
         let after = if end == self.logits.len() {
             0.0
         } else {
-            let step = |to: usize| self.transitions[place][to] + self.logits[end][to] + self.backward[end][to];
+            let step =
+                |to: usize| self.transitions[place][to] + self.logits[end][to] + self.backward[end][to];
             ln_sum([step(OUTSIDE), step(BEGIN)].into_iter())
         };
         (ln + after - self.ln_z).exp()

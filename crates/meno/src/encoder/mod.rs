@@ -27,4 +27,4 @@ pub use network::Network;
 pub(crate) use parameters::transpose;
 pub use parameters::{Layout, Parameters, Tensor};
 pub use slot_gated::{Calibration, EntropyLoss, Prepared, SlotGated, SlotGatedShape, Workspace};
-pub use span_tagger::{Form, SpanTagger, SpanTaggerShape, Token, TaggerWorkspace};
+pub use span_tagger::{Form, SpanTagger, SpanTaggerShape, TaggerWorkspace, Token};

@@ -6,8 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::states::{Mahalanobis, Neighbours, States};
 use super::runner::PREPARED;
+use super::states::{Mahalanobis, Neighbours, States};
 use super::{MAX_WORDS, Model, Tagger};
 use crate::corpus::{Corpus, Utterance};
 use crate::encoder::{Dropout, Kernels, Network, Parameters, Prepared, SlotGated, Workspace};

@@ -209,7 +209,8 @@ impl Model {
         let opinion = |utterance: &Utterance| {
             worker.tag(&utterance.words);
             worker.logits.softmax(worker.kernels);
-            let probabilities = worker.logits.slots().filter_map(largest).map(|(_, probability)| probability).collect();
+            let probabilities =
+                worker.logits.slots().filter_map(largest).map(|(_, probability)| probability).collect();
             Opinion { unknown: worker.over(threshold), probabilities }
         };
         let opinions: Vec<Opinion> = pretence.utterances.iter().map(opinion).collect();

@@ -225,7 +225,8 @@ impl<'m> SpanRunner<'m> {
     fn doubt(&self, concept: &Concept) -> f32 {
         let range = concept.start..concept.end;
         let lexicon = &self.span.lexicon;
-        let novelty = lexicon.novelty(concept.slot, self.tokens[range.clone()].iter().map(|token| token.word));
+        let novelty =
+            lexicon.novelty(concept.slot, self.tokens[range.clone()].iter().map(|token| token.word));
         let is_new = !lexicon.has_value(concept.slot, self.keys[range].iter().copied());
         let unsure = concept.disagreement - concept.limits.max(f32::MIN_POSITIVE).ln();
         unsure + NOVEL_WORDS * novelty + NEW_VALUE * f32::from(u8::from(is_new))
@@ -234,7 +235,9 @@ impl<'m> SpanRunner<'m> {
     /// Which concepts are unknown.
     pub fn unknown(&self) -> impl Iterator<Item = bool> {
         let threshold = self.model.threshold.as_ref();
-        self.doubts.iter().map(move |&doubt| threshold.is_some_and(|threshold| threshold.is_unknown(doubt.into())))
+        self.doubts
+            .iter()
+            .map(move |&doubt| threshold.is_some_and(|threshold| threshold.is_unknown(doubt.into())))
     }
 
     /// The labels of words, those of unknown concepts replaced.

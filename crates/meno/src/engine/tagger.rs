@@ -3,8 +3,8 @@
 use super::lexicon::Lexicon;
 use crate::encoder::{Form, Layout, Network, SlotGated, SpanTagger, SpanTaggerShape};
 use crate::features::{Alphabet, Features};
-use crate::vectors::Vectors;
 use crate::train::{Sentence, TaggerSettings, TrainSettings};
+use crate::vectors::Vectors;
 
 /// What turns words into labels.
 #[derive(Clone, Debug)]
@@ -77,7 +77,8 @@ impl SpanModel {
 
     /// What a word looks like.
     pub fn form(&self, word: &str) -> Form {
-        let vector = if self.network.shape().vector == 0 { Vec::new() } else { Vectors::english().vector(word) };
+        let vector =
+            if self.network.shape().vector == 0 { Vec::new() } else { Vectors::english().vector(word) };
         Form { vector, ..self.alphabet.form(word) }
     }
 }

@@ -75,7 +75,8 @@ pub fn judge(model: &Model, test: &Corpus, new: Option<&Corpus>) -> Result<(Know
         questions.add(utterance, &found);
         for span in tags::iter_spans(&utterance.labels).filter(|span| span.slot == UNKNOWN) {
             n_concepts += 1;
-            if let Some(found) = found.iter().find(|found| (found.start, found.end) == (span.start, span.end)) {
+            if let Some(found) = found.iter().find(|found| (found.start, found.end) == (span.start, span.end))
+            {
                 n_limits += 1;
                 ranked.push((found.uncertainty, true));
             }

@@ -102,8 +102,7 @@ mod tests {
         };
         let mut questions = Questions::default();
         questions.add(&utterance, found);
-        let expected =
-            Questions { utterances: 1, needless_utterances, concepts: 1, silent, asked, needless };
+        let expected = Questions { utterances: 1, needless_utterances, concepts: 1, silent, asked, needless };
         assert_eq!(questions, expected, "{found:?}");
     }
 

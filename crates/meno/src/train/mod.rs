@@ -547,8 +547,8 @@ fn substitutes<'a>(
             outside[word as usize] += usize::from(label == 0);
         }
     }
-    let concepts = sentences.iter().flat_map(|sentence| {
-        sentence.concepts().map(|(slot, range)| (slot, &sentence.words[range]))
-    });
+    let concepts = sentences
+        .iter()
+        .flat_map(|sentence| sentence.concepts().map(|(slot, range)| (slot, &sentence.words[range])));
     Substitutes::new(settings, &features.slots(), words, concepts, &counts, &outside)
 }

@@ -126,12 +126,7 @@ fn sum_matrices<N: Network>(
     squares.iter().sum()
 }
 
-fn sum_vectors<N: Network>(
-    kernels: Kernels,
-    network: &N,
-    shards: &[&N::Workspace],
-    sums: &mut [f32],
-) -> f32 {
+fn sum_vectors<N: Network>(kernels: Kernels, network: &N, shards: &[&N::Workspace], sums: &mut [f32]) -> f32 {
     sums.fill(0.0);
     for shard in shards {
         kernels.add(network.d_vectors(shard), sums);

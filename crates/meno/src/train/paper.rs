@@ -122,4 +122,3 @@ fn read_as_unknown<'a>(
         })
         .collect()
 }
-

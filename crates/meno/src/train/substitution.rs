@@ -104,15 +104,23 @@ impl<'a> Substitutes<'a> {
             Some(names) => slots.iter().map(|slot| names.contains(slot)).collect(),
             None => distinct.iter().map(|distinct| is_open(distinct, words)).collect(),
         };
-        let all: Vec<&[u32]> =
-            distinct.iter().zip(&open).filter(|(_, open)| **open).flat_map(|(values, _)| values).copied().collect();
+        let all: Vec<&[u32]> = distinct
+            .iter()
+            .zip(&open)
+            .filter(|(_, open)| **open)
+            .flat_map(|(values, _)| values)
+            .copied()
+            .collect();
         let mut spread: HashMap<u32, usize> = HashMap::new();
         all.iter().copied().flatten().for_each(|word| *spread.entry(*word).or_default() += 1);
-        let frequent: Vec<bool> =
-            (0..).zip(outside).map(|(word, &n)| n >= FREQUENT || spread.get(&word).is_some_and(|&n| n >= FREQUENT)).collect();
+        let frequent: Vec<bool> = (0..)
+            .zip(outside)
+            .map(|(word, &n)| n >= FREQUENT || spread.get(&word).is_some_and(|&n| n >= FREQUENT))
+            .collect();
         let is_part = |word: &u32| !frequent[*word as usize];
         let parts = all.iter().copied().flatten().copied().filter(is_part).collect();
-        let slot_parts = distinct.iter().map(|values| values.iter().copied().flatten().copied().filter(is_part).collect());
+        let slot_parts =
+            distinct.iter().map(|values| values.iter().copied().flatten().copied().filter(is_part).collect());
         let slot_parts = slot_parts.collect();
         let rare = (1..words.len() as u32)
             .filter(|&word| counts[word as usize] <= RARE && !has_digit(&words[word as usize]))
@@ -169,9 +177,8 @@ impl<'a> Substitutes<'a> {
 
     /// The beginning of one word and the end of another, or a word in disorder.
     fn splice(&self, parts: &[u32], random: &mut Random) -> String {
-        let mut letters = || -> Vec<char> {
-            self.words[parts[random.below(parts.len())] as usize].chars().collect()
-        };
+        let mut letters =
+            || -> Vec<char> { self.words[parts[random.below(parts.len())] as usize].chars().collect() };
         let (mut first, second) = (letters(), letters());
         if random.uniform() < 0.3 {
             random.shuffle(&mut first);

@@ -7,7 +7,13 @@ use crate::encoder::linear::{Rows, RowsMut, row_of, rows_end};
 impl SpanTagger {
     /// The gradients of activations and vectors of what [`SpanTagger::loss`] left; those of the matrices are
     /// `products`, those of the embeddings `d_words`.
-    pub(crate) fn backward(&self, kernels: Kernels, transposed: &[f32], w: &mut TaggerWorkspace, dropped: bool) {
+    pub(crate) fn backward(
+        &self,
+        kernels: Kernels,
+        transposed: &[f32],
+        w: &mut TaggerWorkspace,
+        dropped: bool,
+    ) {
         self.heads_backward(kernels, transposed, w);
         let (width, row, n) = (self.width(), row_of(self.width()), w.batch.words());
         let d_hidden = w.d_hidden.reserve(n * self.lstm.hidden_row());
@@ -29,7 +35,8 @@ impl SpanTagger {
             let between = RowsMut { data: &mut *d_between, row };
             upper.backward(kernels, transposed, &w.batch, &mut w.upper, &w.d_hidden, d_last, between);
             if dropped {
-                for (d, factors) in d_between.chunks_exact_mut(row).zip(w.between_factors.chunks_exact(width)) {
+                for (d, factors) in d_between.chunks_exact_mut(row).zip(w.between_factors.chunks_exact(width))
+                {
                     kernels.scale(factors, &mut d[..width]);
                 }
             }
@@ -96,7 +103,8 @@ impl SpanTagger {
         let d_filtered = w.d_filtered.clear(windows * filters);
         let form = self.shape.form();
         for (i, d) in d_rows.chunks_exact(filters).enumerate() {
-            let (value, highest) = (&w.form_rows[i * form..][..filters], &w.highest[i * filters..][..filters]);
+            let (value, highest) =
+                (&w.form_rows[i * form..][..filters], &w.highest[i * filters..][..filters]);
             for filter in 0..filters {
                 if value[filter] > 0.0 {
                     d_filtered[highest[filter] as usize * filters + filter] = d[filter];

@@ -73,7 +73,13 @@ impl SpanTagger {
     }
 
     /// What the first words of the vocabulary, the most frequent ones, give to the gates; a form for each.
-    pub(crate) fn prepare(&self, kernels: Kernels, parameters: &[f32], forms: &[Form], w: &mut TaggerWorkspace) -> Buffer {
+    pub(crate) fn prepare(
+        &self,
+        kernels: Kernels,
+        parameters: &[f32],
+        forms: &[Form],
+        w: &mut TaggerWorkspace,
+    ) -> Buffer {
         let tokens: Vec<Token> = (0..forms.len() as u32).map(|id| Token { word: id, form: id }).collect();
         let mut gates = Buffer::zeros(0);
         if tokens.is_empty() {
@@ -136,7 +142,13 @@ impl SpanTagger {
         }
     }
 
-    fn embed(&self, kernels: Kernels, parameters: &[f32], dropout: Option<&mut Dropout>, w: &mut TaggerWorkspace) {
+    fn embed(
+        &self,
+        kernels: Kernels,
+        parameters: &[f32],
+        dropout: Option<&mut Dropout>,
+        w: &mut TaggerWorkspace,
+    ) {
         let (width, embedding, form) = (self.shape.input(), self.shape.embedding, self.shape.form());
         let row = row_of(width);
         let x = w.x.reserve(w.batch.words() * row);

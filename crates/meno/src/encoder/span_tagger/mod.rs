@@ -136,7 +136,8 @@ impl SpanTagger {
         let SpanTaggerShape { words, slots, intents, embedding, character, hidden, .. } = shape;
         let mut layout = Layout::default();
         let mut lstm = BiLstm::new(&mut layout, LstmNames::FIRST, shape.input(), hidden);
-        let mut upper = (shape.layers > 1).then(|| BiLstm::new(&mut layout, LstmNames::UPPER, 2 * hidden, hidden));
+        let mut upper =
+            (shape.layers > 1).then(|| BiLstm::new(&mut layout, LstmNames::UPPER, 2 * hidden, hidden));
         let mut matrix =
             |name, rows, columns| Linear { weight: layout.matrix(name, rows, columns), bias: None };
         let mut filters = matrix("characters.filters", WINDOW * character, shape.filters);
@@ -236,8 +237,10 @@ impl SpanTagger {
             let each = weights.slots / rows.len() as f32;
             let place_logits = &mut w.place_logits[rows.start * places..rows.end * places];
             w.chain.read(place_logits.chunks_exact(places), self.transitions(parameters));
-            let gold = labels.iter().map(|&label| label.checked_sub(1).map_or(OUTSIDE, |l| BEGIN + l as usize % 2));
-            loss += f64::from(each) * w.chain.loss(gold, each, place_logits.chunks_exact_mut(places), d_transitions);
+            let gold =
+                labels.iter().map(|&label| label.checked_sub(1).map_or(OUTSIDE, |l| BEGIN + l as usize % 2));
+            loss += f64::from(each)
+                * w.chain.loss(gold, each, place_logits.chunks_exact_mut(places), d_transitions);
             for (i, &label) in rows.zip(labels) {
                 let row = &mut slot_logits[i * slots..][..slots];
                 match label.checked_sub(1) {

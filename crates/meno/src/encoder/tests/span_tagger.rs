@@ -34,7 +34,10 @@ impl Utterances {
             .collect();
         let tokens = |&n: &usize| {
             (0..n)
-                .map(|_| Token { word: random.below(SHAPE.words) as u32, form: random.below(forms.len()) as u32 })
+                .map(|_| Token {
+                    word: random.below(SHAPE.words) as u32,
+                    form: random.below(forms.len()) as u32,
+                })
                 .collect()
         };
         let tokens: Vec<Vec<Token>> = lengths.iter().map(tokens).collect();
@@ -72,7 +75,13 @@ impl Utterances {
     }
 
     /// The gradient of all parameters, laid out as they are.
-    fn gradient(&self, network: &SpanTagger, kernels: Kernels, parameters: &[f32], dropout: bool) -> Vec<f32> {
+    fn gradient(
+        &self,
+        network: &SpanTagger,
+        kernels: Kernels,
+        parameters: &[f32],
+        dropout: bool,
+    ) -> Vec<f32> {
         let mut w = TaggerWorkspace::default();
         self.loss(network, kernels, parameters, dropout, &mut w);
         let mut transposed = Buffer::zeros(network.layout().dense());
@@ -96,10 +105,17 @@ impl Utterances {
 fn span_tagger_agrees_with_finite_differences() {
     let network = SpanTagger::new(SHAPE);
     for lengths in [&[7, 4, 1][..], &[33, 17, 7, 7, 4, 1], &[1]] {
-        let utterances = Utterances::of_lengths(lengths, &mut Random::new(9));
+        let mut utterances = Utterances::of_lengths(lengths, &mut Random::new(9));
+        if lengths == [1] {
+            // The only word is in a concept, and has a single window: no step changes which one a filter looks at.
+            utterances.labels = vec![vec![1]];
+            utterances.forms.iter_mut().for_each(|form| form.characters.truncate(3));
+        }
         for dropout in [false, true] {
             let mut parameters = network.initial(&mut Random::new(5));
-            let tensor = |tensor| network.layout().tensors().find(|(name, _)| *name == tensor).expect("there is one").1;
+            let tensor = |tensor| {
+                network.layout().tensors().find(|(name, _)| *name == tensor).expect("there is one").1
+            };
             let mut random = Random::new(2);
             parameters.fill(tensor("place.transitions"), || random.normal());
             // Away from where the ReLU has no slope.
@@ -160,12 +176,85 @@ fn span_tagger_alone_and_in_a_batch_gives_the_same_bits() {
     }
 }
 
+#[derive(Deserialize)]
+struct GoldenTagger {
+    sizes: SpanTaggerShape,
+    tensors: Vec<GoldenTensor>,
+    vectors: Formula,
+    forms: Vec<Vec<u8>>,
+    utterances: Vec<GoldenUtterance>,
+    slot_weight: f32,
+    place_logits: Vec<Golden>,
+    slot_logits: Vec<Golden>,
+    intent_logits: Vec<Golden>,
+    loss: f64,
+    gradients: BTreeMap<String, Golden>,
+}
+
+#[derive(Deserialize)]
+struct GoldenUtterance {
+    words: Vec<u32>,
+    forms: Vec<u32>,
+    labels: Vec<u32>,
+    intent: u32,
+}
+
+#[test]
+fn span_tagger_agrees_with_jax() {
+    let golden: GoldenTagger =
+        serde_json::from_str(include_str!("../../../tests/goldens/span_tagger.json")).expect("of this form");
+    let network = SpanTagger::new(golden.sizes);
+    let mut parameters = Parameters::zeros(network.layout());
+    assert_eq!(network.layout().tensors().count(), golden.tensors.len());
+    for (name, tensor) in network.layout().tensors() {
+        let of_name = golden.tensors.iter().find(|golden| golden.name == name).expect("named alike");
+        fill(&mut parameters, tensor, &of_name.formula.values());
+    }
+    network.pad(&mut parameters);
+    let vectors = golden.vectors.values();
+    let vectors = vectors.chunks_exact(golden.sizes.vector);
+    let utterances = Utterances {
+        tokens: (golden.utterances.iter())
+            .map(|u| u.words.iter().zip(&u.forms).map(|(&word, &form)| Token { word, form }).collect())
+            .collect(),
+        labels: golden.utterances.iter().map(|u| u.labels.clone()).collect(),
+        intents: golden.utterances.iter().map(|u| u.intent).collect(),
+        forms: (golden.forms.iter().zip(vectors))
+            .map(|(characters, vector)| Form { characters: characters.clone(), vector: vector.to_vec() })
+            .collect(),
+    };
+    assert_eq!(golden.slot_weight, 2.0, "that of `Utterances::loss`");
+    for kernels in variants() {
+        let mut w = TaggerWorkspace::default();
+        let tokens = utterances.tokens.iter().map(Vec::as_slice);
+        network.forward(kernels, &parameters, tokens, &utterances.forms, None, &mut w);
+        let (mut places, mut slots) = (network.place_logits(&w), network.slot_logits(&w));
+        for (i, (tokens, intent)) in utterances.tokens.iter().zip(network.intent_logits(&w)).enumerate() {
+            let rows = |rows: &mut dyn Iterator<Item = &[f32]>| {
+                rows.take(tokens.len()).flatten().copied().collect::<Vec<f32>>()
+            };
+            golden.place_logits[i].check(&format!("{kernels:?}, places of {i}"), &rows(&mut places));
+            golden.slot_logits[i].check(&format!("{kernels:?}, slots of {i}"), &rows(&mut slots));
+            golden.intent_logits[i].check(&format!("{kernels:?}, intents of {i}"), intent);
+        }
+        drop((places, slots));
+        let loss = utterances.loss(&network, kernels, &parameters, false, &mut w);
+        assert!((loss - golden.loss).abs() < 2e-6, "{kernels:?}: loss {loss}, not {}", golden.loss);
+        let gradient = utterances.gradient(&network, kernels, &parameters, false);
+        for (name, tensor) in network.layout().tensors() {
+            let what = format!("{kernels:?}, gradient of {name}");
+            golden.gradients[name].check(&what, &values(&gradient, tensor));
+        }
+    }
+}
+
 /// Sums over sequences, done one sequence after the other.
 #[test]
 fn chain_agrees_with_enumeration() {
     let mut random = Random::new(6);
     for n in 1..=5 {
-        let logits: Vec<Vec<f32>> = (0..n).map(|_| (0..N_PLACES).map(|_| 2.0 * random.normal()).collect()).collect();
+        let logits: Vec<Vec<f32>> =
+            (0..n).map(|_| (0..N_PLACES).map(|_| 2.0 * random.normal()).collect()).collect();
         let transitions: Vec<f32> = (0..9).map(|_| random.normal()).collect();
         let weight = |places: &[usize]| -> f64 {
             let mut sum = 0.0;
@@ -216,7 +305,8 @@ fn chain_agrees_with_enumeration() {
         chain.best(|_| 0.0, &mut places);
         assert_eq!(places, best.0, "{n} words");
         let mut d = vec![vec![0.0; N_PLACES]; n];
-        let loss = chain.loss(best.0.iter().copied(), 1.0, d.iter_mut().map(Vec::as_mut_slice), &mut [0.0; 9]);
+        let loss =
+            chain.loss(best.0.iter().copied(), 1.0, d.iter_mut().map(Vec::as_mut_slice), &mut [0.0; 9]);
         close(loss, -(best.1 / z).ln(), "loss");
     }
 }
