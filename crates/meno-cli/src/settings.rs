@@ -140,7 +140,7 @@ impl ThresholdArgs {
         self.score.as_deref().map(str::parse::<Score>).transpose()?;
         let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
         match (self.budget, self.false_alarm) {
-            (Some(budget), _) if !(budget >= 0.0) => {
+            (Some(budget), _) if budget.is_nan() || budget < 0.0 => {
                 refuse(format!("the budget is {budget}"), "it is a number of points of F1, 0 or more")
             }
             (_, Some(share)) if !(share > 0.0 && share < 1.0) => refuse(

@@ -73,7 +73,7 @@ impl Model {
         let (architecture, shape, concepts) = match &self.tagger {
             Tagger::SlotGated(network) => (SLOT_GATED, serde_json::to_value(network.shape()), None),
             Tagger::Span(model) => {
-                (SPAN_TAGGER, serde_json::to_value(model.network.shape()), Some(model.into()))
+                (SPAN_TAGGER, serde_json::to_value(model.network.shape()), Some((&**model).into()))
             }
         };
         let document = Document {
@@ -197,7 +197,7 @@ fn tagger(document: &Document) -> Result<Tagger, String> {
         check_counts(document, [shape.words, shape.labels, shape.intents])?;
         check_widths(&[("embedding", shape.embedding), ("hidden", shape.hidden)])?;
         check_threshold(document, |score| score.parse::<Score>().is_ok())?;
-        return Ok(Tagger::SlotGated(SlotGated::new(shape)));
+        return Ok(Tagger::SlotGated(Box::new(SlotGated::new(shape))));
     }
     let shape: SpanTaggerShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
     let concepts =
@@ -236,13 +236,13 @@ fn tagger(document: &Document) -> Result<Tagger, String> {
     if !whole {
         return Err("damaged description of the model: what is said of concepts does not fit".to_owned());
     }
-    Ok(Tagger::Span(SpanModel {
+    Ok(Tagger::Span(Box::new(SpanModel {
         network: SpanTagger::new(shape),
         alphabet: Alphabet::new(alphabet),
         lexicon: concepts.lexicon.clone(),
         penalty: concepts.outside_penalty,
         reject: concepts.reject,
-    }))
+    })))
 }
 
 impl From<&SpanModel> for ConceptDocument {

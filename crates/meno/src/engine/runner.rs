@@ -25,14 +25,14 @@ const NEW_VALUE: f32 = 1.0;
 
 /// The network with its buffers.
 pub(super) enum Runner<'m> {
-    SlotGated(SlotGatedRunner<'m>),
-    Span(SpanRunner<'m>),
+    SlotGated(Box<SlotGatedRunner<'m>>),
+    Span(Box<SpanRunner<'m>>),
 }
 
 impl<'m> Runner<'m> {
     pub fn new(model: &'m Model, kernels: Kernels) -> Self {
         match &model.tagger {
-            Tagger::SlotGated(network) => Runner::SlotGated(SlotGatedRunner {
+            Tagger::SlotGated(network) => Runner::SlotGated(Box::new(SlotGatedRunner {
                 model,
                 network,
                 kernels,
@@ -43,8 +43,8 @@ impl<'m> Runner<'m> {
                 score: model.threshold.as_ref().and_then(|threshold| threshold.score.parse().ok()),
                 uncertainty: Vec::new(),
                 row: Vec::new(),
-            }),
-            Tagger::Span(span) => Runner::Span(SpanRunner::new(model, span, kernels)),
+            })),
+            Tagger::Span(span) => Runner::Span(Box::new(SpanRunner::new(model, span, kernels))),
         }
     }
 

@@ -10,9 +10,9 @@ use crate::vectors::Vectors;
 #[derive(Clone, Debug)]
 pub(crate) enum Tagger {
     /// A label for each word, by attention and a gate.
-    SlotGated(SlotGated),
+    SlotGated(Box<SlotGated>),
     /// Where concepts are, and which slots they fill.
-    Span(SpanModel),
+    Span(Box<SpanModel>),
 }
 
 impl Tagger {

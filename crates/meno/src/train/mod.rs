@@ -386,15 +386,15 @@ impl<'a> Fit<'a> {
         }
         let sentences = sentences(train, &normalizer, &features);
         let tagger = match &settings.tagger {
-            None => Tagger::SlotGated(SlotGated::new(SlotGatedShape {
+            None => Tagger::SlotGated(Box::new(SlotGated::new(SlotGatedShape {
                 words: features.words.len(),
                 labels: features.labels.len(),
                 intents: features.intents.len(),
                 embedding: settings.embedding,
                 hidden: settings.hidden,
                 calibrated: settings.calibrate.is_some(),
-            })),
-            Some(tagger) => Tagger::Span(SpanModel::fit(tagger, settings, &features, &sentences)),
+            }))),
+            Some(tagger) => Tagger::Span(Box::new(SpanModel::fit(tagger, settings, &features, &sentences))),
         };
         let fingerprint = train.fingerprint();
         let kernels = Kernels::best();
