@@ -39,13 +39,13 @@ impl Recipe {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "How to train")]
 pub struct TrainArgs {
-    /// Passes over the data (20).
+    /// Passes over the data (30, paper 20).
     #[arg(long, value_name = "N")]
     epochs: Option<usize>,
     /// Utterances of a step (32, paper 16).
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
-    /// Width of the hidden state of one direction, a multiple of 16 (128, paper 64).
+    /// Width of the hidden state of one direction, a multiple of 16 (96, paper 64).
     #[arg(long, value_name = "N")]
     hidden: Option<usize>,
     /// Width of a word embedding, a multiple of 16 (64).

@@ -150,12 +150,12 @@ impl TrainSettings {
     /// The defaults of the span tagger.
     pub fn tagger() -> Self {
         TrainSettings {
-            epochs: 20,
+            epochs: 30,
             batch: 32,
             rate: 2.5e-3,
             slot_weight: 4.0,
             dropout: 0.4,
-            hidden: 128,
+            hidden: 96,
             tagger: Some(TaggerSettings::default()),
             ..TrainSettings::default()
         }

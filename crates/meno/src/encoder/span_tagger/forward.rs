@@ -54,20 +54,25 @@ impl SpanTagger {
         w.distinct.dedup();
         self.spell(kernels, parameters, forms, w);
         w.batch.pack(std::iter::once(tokens.len()));
+        // Words that are not prepared go through the large matrix together.
+        let (embedding, form, input_row) =
+            (self.shape.embedding, self.shape.form(), row_of(self.shape.input()));
+        let late = tokens.iter().filter(|token| prepared(token).is_none());
+        let n_late = late.clone().count();
+        let x = w.x.reserve(n_late * input_row);
+        for (x, token) in x.chunks_exact_mut(input_row).zip(late) {
+            let distinct = w.distinct.binary_search(&token.form).expect("listed above");
+            x[..embedding].copy_from_slice(self.embedding.row(parameters, token.word as usize));
+            x[embedding..embedding + form].copy_from_slice(&w.form_rows[distinct * form..][..form]);
+        }
+        let x = Rows { data: x, n: n_late, row: input_row };
+        self.lstm.project(kernels, parameters, x, &mut w.late_gates);
+        let mut late_gates = w.late_gates.chunks_exact(row);
         let to = w.lstm.gates.reserve(tokens.len() * row);
-        let x = w.x.reserve(row_of(self.shape.input()));
-        let (embedding, form) = (self.shape.embedding, self.shape.form());
         for (to, token) in to.chunks_exact_mut(row).zip(tokens) {
-            match prepared(token) {
-                Some(from) => to.copy_from_slice(from),
-                None => {
-                    let distinct = w.distinct.binary_search(&token.form).expect("listed above");
-                    x[..embedding].copy_from_slice(self.embedding.row(parameters, token.word as usize));
-                    x[embedding..embedding + form].copy_from_slice(&w.form_rows[distinct * form..][..form]);
-                    let x = Rows { data: x, n: 1, row: 0 };
-                    self.lstm.input().forward(kernels, parameters, x, RowsMut { data: to, row });
-                }
-            }
+            let from =
+                prepared(token).or_else(|| late_gates.next()).expect("a row for each that is not prepared");
+            to.copy_from_slice(from);
         }
         self.understand(kernels, parameters, None, w);
     }

@@ -106,6 +106,8 @@ pub struct TaggerWorkspace {
     form_rows: Buffer,
     x: Buffer,
     x_factors: Buffer,
+    /// What words that were not prepared give to the gates.
+    late_gates: Buffer,
     lstm: BiLstmState,
     /// What enters the upper layer.
     between: Buffer,
