@@ -32,9 +32,6 @@ const REQUESTS: [&str; 5] = [
 /// A request with a concept that the corpus does not have.
 const NEW_REQUEST: &str = "Wake me up with Burpees and Regrets!";
 
-/// The corpus is small: an epoch has few steps, so more of them are taken than by default.
-const EPOCHS: usize = 30;
-
 const EXAMPLES: &str = "\
 Examples:
   meno demo
@@ -54,7 +51,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Passes over the data.
-    #[arg(long, value_name = "N", default_value_t = EPOCHS, hide = true)]
+    #[arg(long, value_name = "N", default_value_t = TrainSettings::tagger().epochs, hide = true)]
     epochs: usize,
 }
 

@@ -208,9 +208,12 @@ impl Job {
                 format!("test   {}", scores((test.slot_f1, test.intent_accuracy), test.utterances))
             }),
         );
+        let (what, concept) =
+            if self.settings.tagger.is_some() { ("concepts", true) } else { ("words", false) };
         lines.extend(summary.unknown.as_ref().map(|Unknown { score, threshold, valid_slot_f1, .. }| {
+            let score = if concept { "an uncertainty" } else { score };
             format!(
-                "limit  words with {score} above {threshold:.4} are unknown; valid slot F1 is then {valid_slot_f1:.2}"
+                "limit  {what} with {score} above {threshold:.4} are unknown; valid slot F1 is then {valid_slot_f1:.2}"
             )
         }));
         let growth = summary.unknown.as_ref().and_then(|unknown| unknown.growth);

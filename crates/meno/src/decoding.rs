@@ -78,9 +78,9 @@ impl Distributions {
         &self.slots[word_idx * self.n_slots..][..self.n_slots]
     }
 
-    /// The log of the sum of a word's slot concentrations: how much it has seen that is like the word, whatever the slot.
-    pub fn ln_alpha0(&self, word_idx: usize) -> f32 {
-        self.ln_alpha0[word_idx]
+    /// The logits of the slots of a word.
+    pub(crate) fn slot_logits(&self, word_idx: usize) -> Vec<f32> {
+        self.slots(word_idx).iter().map(|ln| ln + self.ln_alpha0[word_idx]).collect()
     }
 
     /// Log probabilities of the labels of a word: outside, then for each slot the beginning and the inside of a concept.

@@ -8,8 +8,9 @@ use std::time::Instant;
 use meno::corpus::{self, Corpus};
 use meno::decision::CONCEPT_BUDGET;
 use meno::experiment::Spread;
-use meno::experiment::concepts::{KnownReport, NewReport, judge, judge_rejection};
+use meno::experiment::concepts::{KnownReport, NewReport, ScoreReport, judge, judge_rejection, rank_scores};
 use meno::experiment::paper::demand_new_concepts;
+use meno::metrics::questions::QuestionShares;
 use meno::train::{Outcome, TrainSettings, fit};
 use meno::{Error, Result};
 use serde::Serialize;
@@ -59,6 +60,9 @@ pub struct Args {
     /// At most this share of in-domain concepts is to be called unknown.
     #[arg(long, value_name = "SHARE", conflicts_with = "budget")]
     false_alarm: Option<f64>,
+    /// Also compare scores of concepts, on the model of the last seed.
+    #[arg(long, requires = "new")]
+    scores: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -93,7 +97,7 @@ pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
     let new = args.new.as_ref().map(|name| corpus::read_split(&args.data, name)).transpose()?;
     new.as_ref().map(demand_new_concepts).transpose()?;
     let others: Vec<Corpus> = args.other.iter().map(|dir| corpus::read(dir, None)).collect::<Result<_>>()?;
-    let mut runs = Vec::new();
+    let (mut runs, mut ranked) = (Vec::new(), Vec::new());
     for seed in 1..=args.seeds.get() as u64 {
         let settings = TrainSettings { seed, ..settings.clone() };
         let (start, mut watcher) = (Instant::now(), Watcher::new(None, style.stderr));
@@ -105,6 +109,9 @@ pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
             return Err(Error::Setting { problem, hint: "begin it anew".to_owned() });
         };
         let model = model.with_concept_thresholds(args.budget, args.false_alarm, &valid.utterances)?;
+        if let Some(new) = new.as_ref().filter(|_| args.scores) {
+            ranked = rank_scores(&model, args.budget, &valid, new)?;
+        }
         let (known, new) = judge(&model, &test, new.as_ref())?;
         let other =
             others.iter().map(|other| judge_rejection(&model, &test, other)).collect::<Result<_>>()?;
@@ -116,8 +123,25 @@ pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
         print(pretty(&runs))?;
     } else {
         print(table(args, &runs))?;
+        if args.scores {
+            print(format_args!("\n{}", score_table(&ranked)))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn score_table(ranked: &[ScoreReport]) -> String {
+    let mut lines = vec![
+        "| score | AUROC | F1, c | F1, b | silent errors, % | asked about, % |".to_owned(),
+        "|---|---:|---:|---:|---:|---:|".to_owned(),
+    ];
+    for ScoreReport { score, auroc, scores, questions } in ranked {
+        let auroc = auroc.map_or("-".to_owned(), |auroc| format!("{auroc:.3}"));
+        let QuestionShares { silent_errors, asked, .. } = questions;
+        let (c, b) = (scores.c.f1, scores.b.f1);
+        lines.push(format!("| {score} | {auroc} | {c:.2} | {b:.2} | {silent_errors:.2} | {asked:.2} |"));
+    }
+    lines.join("\n")
 }
 
 fn table(args: &Args, runs: &[Run]) -> String {

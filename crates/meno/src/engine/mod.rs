@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::Result;
 use crate::corpus::{UNKNOWN, Utterance, tags};
 use crate::decision::{Judged, JudgedConcept, RUNNERS_UP, Reason, RunnerUp, Threshold, mark};
-use crate::decoding::{Concept, Distributions};
+use crate::decoding::Concept;
 use crate::encoder::{Calibration, Instructions, Kernels, Parameters};
 use crate::features::Features;
 use crate::logits::{Logits, largest, next_largest};
@@ -30,8 +30,8 @@ use crate::uncertainty::Score;
 
 pub use assessor::{Assessed, Assessor, Measure, PASSES};
 pub(crate) use lexicon::Lexicon;
-pub use runner::CONCEPT_SCORE;
 use runner::Runner;
+pub use runner::{CONCEPT_SCORE, Evidence};
 pub(crate) use tagger::{SpanModel, Tagger};
 
 /// The longest utterance that is read as a whole; the attention over it takes memory with the square of this.
@@ -468,11 +468,11 @@ impl<'m> Worker<'m> {
         }
     }
 
-    /// The probabilities behind the last utterance, if the model judges concepts.
-    pub fn distributions(&self) -> Option<&Distributions> {
+    /// What speaks for and against each concept of the last utterance, if the model judges concepts; for experiments.
+    pub fn evidence(&self) -> Vec<Evidence> {
         match &self.runner {
-            Runner::SlotGated(_) => None,
-            Runner::Span(runner) => Some(&runner.distributions),
+            Runner::Span(runner) if runner.n_words() <= MAX_WORDS => runner.evidence(),
+            _ => Vec::new(),
         }
     }
 

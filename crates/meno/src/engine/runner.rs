@@ -23,6 +23,25 @@ pub const CONCEPT_SCORE: &str = "concept";
 const NOVEL_WORDS: f32 = 2.0;
 const NEW_VALUE: f32 = 1.0;
 
+/// What can be measured of a concept; sums and means are over its words.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// Minus the log probability that there is a concept of exactly these words.
+    pub limits: f64,
+    /// Minus the sum of the log probabilities that the words give to its slot.
+    pub slot: f64,
+    /// The summed entropy of the slots.
+    pub entropy: f64,
+    /// Minus the mean log of the sum of the slots' concentrations.
+    pub energy: f64,
+    /// The summed mutual information of the slots' Dirichlet distributions.
+    pub mutual_information: f64,
+    /// The share of its words that no value of the slot had.
+    pub novelty: f64,
+    /// 1 if the slot did not have this value, else 0.
+    pub new_value: f64,
+}
+
 /// The network with its buffers.
 pub(super) enum Runner<'m> {
     SlotGated(Box<SlotGatedRunner<'m>>),
@@ -136,7 +155,7 @@ pub(super) struct SpanRunner<'m> {
     tokens: Vec<Token>,
     forms: Vec<Form>,
     keys: Vec<u32>,
-    pub distributions: Distributions,
+    distributions: Distributions,
     pub concepts: Vec<Concept>,
     /// How unsure the model is of each concept.
     pub doubts: Vec<f32>,
@@ -223,13 +242,41 @@ impl<'m> SpanRunner<'m> {
 
     /// How unsure the model is of a concept: of its limits, of its slot, and because it is new.
     fn doubt(&self, concept: &Concept) -> f32 {
+        let unsure = concept.disagreement - concept.limits.max(f32::MIN_POSITIVE).ln();
+        let (novelty, is_new) = self.novelty(concept);
+        unsure + NOVEL_WORDS * novelty + NEW_VALUE * f32::from(u8::from(is_new))
+    }
+
+    /// The share of a concept's words that its slot never had, and whether it never had the value.
+    fn novelty(&self, concept: &Concept) -> (f32, bool) {
         let range = concept.start..concept.end;
         let lexicon = &self.span.lexicon;
-        let novelty =
-            lexicon.novelty(concept.slot, self.tokens[range.clone()].iter().map(|token| token.word));
+        let words = self.tokens[range.clone()].iter().map(|token| token.word);
         let is_new = !lexicon.has_value(concept.slot, self.keys[range].iter().copied());
-        let unsure = concept.disagreement - concept.limits.max(f32::MIN_POSITIVE).ln();
-        unsure + NOVEL_WORDS * novelty + NEW_VALUE * f32::from(u8::from(is_new))
+        (lexicon.novelty(concept.slot, words), is_new)
+    }
+
+    pub fn n_words(&self) -> usize {
+        self.tokens.len()
+    }
+
+    pub fn evidence(&self) -> Vec<Evidence> {
+        let of = |concept: &Concept| {
+            let rows: Vec<Vec<f32>> =
+                (concept.start..concept.end).map(|word| self.distributions.slot_logits(word)).collect();
+            let sum = |score: Score| rows.iter().map(|row| score.of(row)).sum::<f64>();
+            let (novelty, is_new) = self.novelty(concept);
+            Evidence {
+                limits: -f64::from(concept.limits.max(f32::MIN_POSITIVE)).ln(),
+                slot: concept.disagreement.into(),
+                entropy: sum(Score::SoftmaxEntropy),
+                energy: sum(Score::Energy) / rows.len() as f64,
+                mutual_information: sum(Score::MutualInformation),
+                novelty: novelty.into(),
+                new_value: f64::from(u8::from(is_new)),
+            }
+        };
+        self.concepts.iter().map(of).collect()
     }
 
     /// Which concepts are unknown.

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::Result;
 use crate::corpus::{Corpus, UNKNOWN, tags};
-use crate::engine::Model;
+use crate::decision::{JudgedConcept, Threshold};
+use crate::engine::{Evidence, Model};
 use crate::metrics::detection::Ranking;
 use crate::metrics::new_concepts::{NewConceptScores, NewConcepts};
 use crate::metrics::questions::{Found, QuestionShares, Questions};
@@ -114,4 +115,87 @@ pub fn judge_rejection(model: &Model, test: &Corpus, other: &Corpus) -> Result<(
     }
     let n_other = ranked.iter().filter(|(_, is_other)| *is_other).count();
     Ok((100.0 * n_rejected as f64 / n_other.max(1) as f64, Ranking::new(ranked)?.auroc()))
+}
+
+/// A score of concepts, on one model.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScoreReport {
+    /// What it is made of.
+    pub score: &'static str,
+    /// How often that of a new concept, found with its limits, is above that of an in-domain one.
+    pub auroc: Option<f64>,
+    /// How new concepts were found with the threshold that it gives.
+    pub scores: NewConceptScores,
+    /// What is asked then, in percent.
+    pub questions: QuestionShares,
+}
+
+type ConceptScore = (&'static str, fn(&Evidence) -> f64);
+
+/// The scores that are compared; the second is the one in use.
+const SCORES: [ConceptScore; 10] = [
+    ("never unknown", |_| 0.0),
+    ("limits + slot + novelty", |e| e.limits + e.slot + 2.0 * e.novelty + e.new_value),
+    ("limits + entropy + novelty", |e| e.limits + e.entropy + 2.0 * e.novelty + e.new_value),
+    ("limits + slot", |e| e.limits + e.slot),
+    ("limits + entropy", |e| e.limits + e.entropy),
+    ("slot", |e| e.slot),
+    ("entropy", |e| e.entropy),
+    ("mutual information", |e| e.mutual_information),
+    ("energy", |e| e.energy),
+    ("limits", |e| e.limits),
+];
+
+/// Several scores on one model, each with its own threshold within `budget` on `valid`; those that find most come first.
+pub fn rank_scores(model: &Model, budget: f64, valid: &Corpus, new: &Corpus) -> Result<Vec<ScoreReport>> {
+    let [on_valid, on_new] = [valid, new].map(|corpus| with_evidence(model, corpus));
+    let n_gold = valid.utterances.iter().map(|utterance| tags::iter_spans(&utterance.labels).count()).sum();
+    let mut reports = Vec::new();
+    for (name, score) in SCORES {
+        let mut judged = Vec::new();
+        for (utterance, found) in valid.utterances.iter().zip(&on_valid) {
+            for (found, evidence) in found {
+                let correct = tags::iter_spans(&utterance.labels)
+                    .any(|span| (span.start, span.end, span.slot) == (found.start, found.end, found.slot));
+                judged.push(JudgedConcept { uncertainty: score(evidence), correct });
+            }
+        }
+        let threshold = Threshold::for_concepts(name, budget, &judged, n_gold)?;
+        let mut ranked: Vec<(f64, bool)> = judged.iter().map(|judged| (judged.uncertainty, false)).collect();
+        let (mut scores, mut questions) = (NewConcepts::default(), Questions::default());
+        for (utterance, found) in new.utterances.iter().zip(&on_new) {
+            let found: Vec<Found<'_>> = (found.iter())
+                .map(|(found, evidence)| Found {
+                    unknown: threshold.is_unknown(score(evidence)),
+                    uncertainty: score(evidence),
+                    ..*found
+                })
+                .collect();
+            scores.add(utterance, &labels_of(&found, utterance.words.len()))?;
+            questions.add(utterance, &found);
+            for span in tags::iter_spans(&utterance.labels).filter(|span| span.slot == UNKNOWN) {
+                let exact = |found: &&Found<'_>| (found.start, found.end) == (span.start, span.end);
+                ranked.extend(found.iter().find(exact).map(|found| (found.uncertainty, true)));
+            }
+        }
+        let auroc = Ranking::new(ranked)?.auroc();
+        reports.push(ScoreReport {
+            score: name,
+            auroc,
+            scores: scores.scores(),
+            questions: questions.shares(),
+        });
+    }
+    reports.sort_by(|a, b| b.scores.c.f1.total_cmp(&a.scores.c.f1));
+    Ok(reports)
+}
+
+/// What a model finds in each utterance, and the evidence for it.
+fn with_evidence<'m>(model: &'m Model, corpus: &Corpus) -> Vec<Vec<(Found<'m>, Evidence)>> {
+    let mut worker = model.worker();
+    let find = |utterance: &crate::corpus::Utterance| {
+        worker.tag(&utterance.words);
+        worker.found().into_iter().zip(worker.evidence()).collect()
+    };
+    corpus.utterances.iter().map(find).collect()
 }

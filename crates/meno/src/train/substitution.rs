@@ -135,7 +135,7 @@ impl<'a> Substitutes<'a> {
 
     /// A concept for an open slot.
     pub fn draw(&self, slot: usize, random: &mut Random) -> Vec<Word> {
-        let Substitution { same_slot, any_slot, patterns, .. } = *self.settings;
+        let Substitution { same_slot, any_slot, .. } = *self.settings;
         let known = |value: &[u32]| value.iter().map(|&word| Word::Known(word)).collect();
         let own = &self.values[slot];
         let x = random.uniform();
@@ -145,8 +145,14 @@ impl<'a> Substitutes<'a> {
         if x < same_slot + any_slot {
             return known(self.all[random.below(self.all.len())]);
         }
+        self.make_up_concept(slot, random)
+    }
+
+    /// As long as a value of the slot, or nearly.
+    fn make_up_concept(&self, slot: usize, random: &mut Random) -> Vec<Word> {
+        let own = &self.values[slot];
         let model = own[random.below(own.len())];
-        if random.uniform() < patterns {
+        if random.uniform() < self.settings.patterns {
             let word = |&word: &u32| match self.frequent[word as usize] {
                 true => Word::Known(word),
                 false => self.make_up(slot, random),
