@@ -221,17 +221,8 @@ impl TaggerSettings {
                 "it is a number from 0 to 1000",
             );
         }
-        let Substitution {
-            utterances,
-            concepts,
-            same_slot,
-            any_slot,
-            patterns,
-            joined,
-            spliced,
-            same_words,
-            ..
-        } = self.substitution;
+        let Substitution { utterances, concepts, same_slot, any_slot, patterns, spliced, same_words, .. } =
+            self.substitution;
         for (name, share) in [
             ("unknown_words", self.unknown_words),
             ("last_rate", self.last_rate),
