@@ -61,17 +61,7 @@ fn print_tagger(settings: &TaggerSettings) -> String {
         outside_penalty,
         last_rate,
         substitution:
-            Substitution {
-                utterances,
-                concepts,
-                same_slot,
-                any_slot,
-                patterns,
-                joined,
-                spliced,
-                same_words,
-                open,
-            },
+            Substitution { utterances, concepts, same_slot, any_slot, patterns, spliced, same_words, open },
     } = settings;
     let open = match open {
         // A list of strings is the same in JSON.
