@@ -19,6 +19,7 @@ pub mod uncertainty;
 pub mod decision;
 pub mod syntax;
 pub mod spans;
+pub mod dialogue;
 
 pub mod external;
 pub mod engine;
