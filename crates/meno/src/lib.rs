@@ -20,6 +20,7 @@ pub mod spans;
 
 pub mod external;
 pub mod engine;
+pub mod memory;
 pub mod artifact;
 pub mod train;
 pub mod experiment;

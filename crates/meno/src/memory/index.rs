@@ -1,0 +1,302 @@
+//! Finds phrases in texts: a hash table of word sequences.
+//!
+//! Words, slots, values and owners are kept once and named by numbers; a concept is 32 bytes and 4 for each word. Its key is
+//! its owner with the stems of its words, so a search for a user meets that user's concepts and everyone's, and no other.
+//! A search looks up every run of words that is not longer than the longest phrase beginning with its first word.
+//!
+//! Not given back until the index is built anew: the text of words, slots, values and owners that no concept has any more.
+
+use std::hash::{BuildHasher, RandomState};
+
+use super::concept::{Concept, MAX_WORDS};
+use super::normal::{LoneS, Words};
+use super::table::{Interner, Table};
+
+/// What of a concept is needed to find it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// The concept.
+    pub id: u64,
+    /// The phrase as it was said.
+    pub phrase: &'a str,
+    /// The slot type.
+    pub slot: &'a str,
+    /// The value that it stands for.
+    pub value: Option<&'a str>,
+    /// The user whose it is; `None` for everyone.
+    pub user: Option<&'a str>,
+}
+
+/// A concept that stands in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found<'i> {
+    /// The concept.
+    pub id: u64,
+    /// The slot type.
+    pub slot: &'i str,
+    /// The value that it stands for.
+    pub value: Option<&'i str>,
+    /// Whether it is the user's own, not everyone's.
+    pub own: bool,
+    /// Whether the words are those of the phrase, not a plural or possessive of them.
+    pub exact: bool,
+    /// How many words it has.
+    pub n_words: usize,
+    /// The first byte in the text.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+/// The phrases of all concepts.
+#[derive(Clone, Debug)]
+pub struct Index {
+    words: Interner,
+    slots: Interner,
+    values: Interner,
+    owners: Interner,
+    /// For each word, how long the longest phrase is that begins with it.
+    longest: Vec<u8>,
+    concepts: Vec<Indexed>,
+    /// Places in `concepts` that can be filled again.
+    free: Vec<u32>,
+    /// The words of all concepts.
+    phrases: Vec<u32>,
+    /// How many of `phrases` belong to no concept any more.
+    n_stale: usize,
+    by_phrase: Table,
+    by_id: Table,
+    hasher: RandomState,
+    seed: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Indexed {
+    id: u64,
+    /// The first of its words in `phrases`.
+    start: u32,
+    /// A part of the hash of its words as they are, not of their stems.
+    exact: u32,
+    n_words: u8,
+    has_value: bool,
+    owner: u32,
+    slot: u32,
+    value: u32,
+}
+
+/// The first owner's number; users have names that are not empty.
+const EVERYONE: u32 = 0;
+
+impl<'a> From<&'a Concept> for Entry<'a> {
+    fn from(concept: &'a Concept) -> Self {
+        Entry {
+            id: concept.id,
+            phrase: &concept.phrase,
+            slot: &concept.slot,
+            value: concept.value.as_deref(),
+            user: concept.owner.user(),
+        }
+    }
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Index::with_capacity(0)
+    }
+}
+
+impl Index {
+    /// An empty index with room for so many concepts.
+    pub fn with_capacity(capacity: usize) -> Self {
+        let mut owners = Interner::default();
+        owners.intern("");
+        let hasher = RandomState::new();
+        Index {
+            words: Interner::default(),
+            slots: Interner::default(),
+            values: Interner::default(),
+            owners,
+            longest: Vec::new(),
+            concepts: Vec::with_capacity(capacity),
+            free: Vec::new(),
+            phrases: Vec::with_capacity(3 * capacity),
+            n_stale: 0,
+            by_phrase: Table::with_capacity(capacity),
+            by_id: Table::with_capacity(capacity),
+            seed: hasher.hash_one(0),
+            hasher,
+        }
+    }
+
+    /// How many concepts there are.
+    pub fn len(&self) -> usize {
+        self.concepts.len() - self.free.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds a concept, in the place of the one with the same id if there is one.
+    ///
+    /// A phrase that [`super::Draft::check`] refuses, without words or with too many, is never found.
+    pub fn insert(&mut self, entry: Entry<'_>) {
+        self.remove(entry.id);
+        let words = Words::read(entry.phrase, LoneS::Joined);
+        if words.is_empty() || words.len() > MAX_WORDS {
+            return;
+        }
+        let start = self.phrases.len() as u32;
+        let mut exact = self.seed;
+        for word in words.iter() {
+            self.phrases.push(self.words.intern(word.stem));
+            exact = mix(exact, self.hasher.hash_one(word.normal));
+        }
+        self.longest.resize(self.words.len(), 0);
+        let n_words = words.len() as u8;
+        let longest = &mut self.longest[self.phrases[start as usize] as usize];
+        *longest = n_words.max(*longest);
+        let indexed = Indexed {
+            id: entry.id,
+            start,
+            exact: exact as u32,
+            n_words,
+            has_value: entry.value.is_some(),
+            owner: self.owners.intern(entry.user.unwrap_or("")),
+            slot: self.slots.intern(entry.slot),
+            value: self.values.intern(entry.value.unwrap_or("")),
+        };
+        self.place(indexed);
+    }
+
+    fn place(&mut self, indexed: Indexed) {
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.concepts[at as usize] = indexed;
+                at
+            }
+            None => {
+                self.concepts.push(indexed);
+                self.concepts.len() as u32 - 1
+            }
+        };
+        self.by_phrase.insert(self.key(&indexed), at);
+        self.by_id.insert(self.id_hash(indexed.id), at);
+    }
+
+    /// Takes a concept out; whether it was there.
+    pub fn remove(&mut self, id: u64) -> bool {
+        let hash = self.id_hash(id);
+        let Some(at) = self.by_id.candidates(hash).find(|&at| self.concepts[at as usize].id == id) else {
+            return false;
+        };
+        let indexed = self.concepts[at as usize];
+        self.by_id.remove(hash, at);
+        self.by_phrase.remove(self.key(&indexed), at);
+        self.free.push(at);
+        self.n_stale += usize::from(indexed.n_words);
+        if self.n_stale > self.phrases.len() / 2 {
+            self.compact();
+        }
+        true
+    }
+
+    /// Drops the words of concepts that are gone.
+    fn compact(&mut self) {
+        let mut phrases = Vec::with_capacity(self.phrases.len() - self.n_stale);
+        let mut is_free = vec![false; self.concepts.len()];
+        self.free.iter().for_each(|&at| is_free[at as usize] = true);
+        for (indexed, _) in self.concepts.iter_mut().zip(is_free).filter(|(_, is_free)| !is_free) {
+            let start = indexed.start as usize;
+            indexed.start = phrases.len() as u32;
+            phrases.extend_from_slice(&self.phrases[start..start + usize::from(indexed.n_words)]);
+        }
+        self.phrases = phrases;
+        self.n_stale = 0;
+    }
+
+    /// Every concept of the user and of everyone whose phrase stands in the text, the longest first, then in the order of
+    /// the text; among those at one place the exact ones first, then the user's own, then the newest.
+    pub fn find(&self, text: &str, user: Option<&str>) -> Vec<Found<'_>> {
+        let user = user.filter(|user| !user.is_empty()).and_then(|user| self.owners.id(user));
+        let owners = [Some(EVERYONE), user];
+        let words = Words::read(text, LoneS::Apart);
+        let mut found = Vec::new();
+        self.find_words(&words, owners, &mut found);
+        if words.has_lone_s {
+            self.find_words(&Words::read(text, LoneS::Joined), owners, &mut found);
+        }
+        found.sort_by_key(|found| {
+            (
+                usize::MAX - found.n_words,
+                found.start,
+                found.end,
+                !found.exact,
+                !found.own,
+                u64::MAX - found.id,
+            )
+        });
+        found.dedup();
+        found
+    }
+
+    fn find_words<'i>(&'i self, words: &Words, owners: [Option<u32>; 2], found: &mut Vec<Found<'i>>) {
+        let places: Vec<_> = words.iter().collect();
+        let ids: Vec<Option<u32>> = places.iter().map(|word| self.words.id(word.stem)).collect();
+        let mut run = Vec::new();
+        for (first, longest) in ids.iter().map(|id| id.map_or(0, |id| self.longest[id as usize])).enumerate()
+        {
+            let mut hash = self.seed;
+            run.clear();
+            for id in ids[first..].iter().take(usize::from(longest)) {
+                let Some(id) = *id else { break };
+                run.push(id);
+                hash = mix(hash, u64::from(id));
+                for owner in owners.into_iter().flatten() {
+                    let matches = |&at: &u32| {
+                        let indexed = &self.concepts[at as usize];
+                        indexed.owner == owner && self.phrase(indexed) == run.as_slice()
+                    };
+                    let there = self.by_phrase.candidates(mix(hash, u64::from(owner))).filter(matches);
+                    found.extend(there.map(|at| self.found(at, &places[first..first + run.len()])));
+                }
+            }
+        }
+    }
+
+    fn found(&self, at: u32, words: &[super::normal::Word<'_>]) -> Found<'_> {
+        let indexed = &self.concepts[at as usize];
+        let exact =
+            words.iter().fold(self.seed, |hash, word| mix(hash, self.hasher.hash_one(word.normal))) as u32;
+        Found {
+            id: indexed.id,
+            slot: self.slots.text(indexed.slot),
+            value: indexed.has_value.then(|| self.values.text(indexed.value)),
+            own: indexed.owner != EVERYONE,
+            exact: exact == indexed.exact,
+            n_words: words.len(),
+            start: words[0].start,
+            end: words[words.len() - 1].end,
+        }
+    }
+
+    fn phrase(&self, indexed: &Indexed) -> &[u32] {
+        &self.phrases[indexed.start as usize..][..usize::from(indexed.n_words)]
+    }
+
+    fn key(&self, indexed: &Indexed) -> u64 {
+        let hash = self.phrase(indexed).iter().fold(self.seed, |hash, &word| mix(hash, u64::from(word)));
+        mix(hash, u64::from(indexed.owner))
+    }
+
+    fn id_hash(&self, id: u64) -> u64 {
+        mix(self.seed, id)
+    }
+}
+
+/// Folds a number into a hash: the halves of a product of two 64-bit numbers.
+fn mix(hash: u64, number: u64) -> u64 {
+    let product = u128::from(hash ^ 0x9E37_79B9_7F4A_7C15) * u128::from(number ^ 0xD6E8_FEB8_6659_FD93);
+    (product as u64) ^ (product >> 64) as u64
+}
