@@ -3,6 +3,7 @@
 //! Enters: a [`Dataset`] and settings. Leaves: a [`Run`] for each seed, and their mean and standard deviation.
 //! The engine has no clock, so the caller brings one.
 
+pub mod memory;
 pub mod paper;
 pub mod unknown;
 
