@@ -381,7 +381,8 @@ fn shown(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-fn told(error: meno_store::Error) -> Error {
+/// An error of a store as one of the engine, which is what all commands give.
+pub fn told(error: meno_store::Error) -> Error {
     match error {
         meno_store::Error::Engine(error) => error,
         other => {

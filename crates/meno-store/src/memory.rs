@@ -35,7 +35,6 @@ struct Shared {
     uses: Mutex<HashMap<u64, u64>>,
     /// Why the store is away; `None` if it is there.
     trouble: Mutex<Option<String>>,
-    rule: Rule,
 }
 
 /// A concept that stands in a text.
@@ -70,7 +69,6 @@ impl Memory {
             store: Mutex::new(store),
             uses: Mutex::default(),
             trouble: Mutex::default(),
-            rule: Rule::default(),
         });
         follow(Arc::downgrade(&shared), open(location, Access::Existing)?)?;
         Ok(Memory { shared })
@@ -104,12 +102,18 @@ impl Memory {
         index.find(text, user).iter().map(known).collect()
     }
 
-    /// What memory and a model make of a text together; concepts that hold are counted as used.
-    pub fn remember<'t>(&self, annotation: Annotation<'t>, user: Option<&str>) -> Remembered<'t> {
+    /// What memory and a model make of a text together; concepts that hold are counted as used. `has_seen` is whether
+    /// the model was trained on a word ([`meno::Model::has_seen`]).
+    pub fn remember<'t>(
+        &self,
+        annotation: Annotation<'t>,
+        user: Option<&str>,
+        has_seen: impl Fn(&str) -> bool,
+    ) -> Remembered<'t> {
         let remembered = {
             let index = self.shared.index();
             let found = index.find(annotation.text, user);
-            Remembered::new(self.shared.rule, annotation, &found)
+            Remembered::new(Rule::default(), annotation, &found, has_seen)
         };
         if !remembered.memory.is_empty() {
             self.count(&remembered.memory);

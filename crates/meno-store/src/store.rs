@@ -175,11 +175,7 @@ impl<B: Backend> Store for B {
             Ok(())
         };
         self.read(|sql| {
-            sql.query(
-                "SELECT id, phrase, slot, value, owner FROM meno_concepts ORDER BY id",
-                &[],
-                &mut give,
-            )?;
+            sql.query("SELECT id, phrase, slot, value, owner FROM meno_concepts", &[], &mut give)?;
             sql.number(LAST, &[])
         })
     }

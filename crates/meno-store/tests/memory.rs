@@ -28,7 +28,12 @@ fn within(limit: Duration, mut holds: impl FnMut() -> bool) -> Duration {
     start.elapsed()
 }
 
-/// What a tagger without any idea makes of words.
+/// What a tagger has seen that was never trained.
+fn never(_: &str) -> bool {
+    false
+}
+
+/// What such a tagger makes of words.
 fn annotation(text: &str) -> Annotation<'_> {
     let mut at = 0;
     let tokens = text.split(' ').map(|word| {
@@ -52,11 +57,13 @@ fn what_is_learnt_is_known_at_once() {
         let memory = open(location);
         let anna = Scope::of(Some("anna"));
         let learnt = memory.learn(&anna, draft("Burpees and Regrets|playlist|anna|workout mix")).unwrap();
-        let remembered = memory.remember(annotation("play burpees and regrets now"), Some("anna"));
+        let remembered = memory.remember(annotation("play burpees and regrets now"), Some("anna"), never);
         assert_eq!(remembered.annotation.spans[0].text, "burpees and regrets");
         assert_eq!(remembered.annotation.tokens[3].label, "I-playlist");
         assert_eq!(remembered.memory[0].value.as_deref(), Some("workout mix"));
-        assert!(memory.remember(annotation("play burpees and regrets"), Some("ben")).memory.is_empty());
+        assert!(
+            memory.remember(annotation("play burpees and regrets"), Some("ben"), never).memory.is_empty()
+        );
         memory.flush().unwrap();
         assert_eq!(memory.concept(&anna, learnt.id).unwrap().unwrap().uses, 1);
 
@@ -135,7 +142,7 @@ fn answers_while_the_database_is_away_and_recovers() {
     within(Duration::from_secs(5), || other.trouble().is_some());
     for memory in [&memory, &other] {
         assert_eq!(knows(memory, "red moon", None), ["song"]);
-        assert_eq!(memory.remember(annotation("play red moon"), None).memory.len(), 1);
+        assert_eq!(memory.remember(annotation("play red moon"), None, never).memory.len(), 1);
         assert!(knows(memory, "blue moon", None).is_empty());
     }
 

@@ -5,11 +5,12 @@
 //! cargo bench -p meno --bench memory -- 10000   another number
 //! ```
 //!
-//! Concepts are of one to six words, drawn by Zipf's law from 50,000 words and as many made-up ones; one in ten stands for
-//! a value, nine in ten belong to one of 1,000 users. Utterances are of 12 words from the same source, half of them with a
+//! Concepts are of one to six words, drawn by Zipf's law from 50,000 words and as many made-up ones, none twice for an
+//! owner; one in ten stands for a value, nine in ten belong to one of 1,000 users. Utterances are of 12 words from the same source, half of them with a
 //! concept of the user in it. Each has its own time, with the caches full of others; the memory is the growth of the
 //! process.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use meno::memory::{Entry, Index};
@@ -29,10 +30,14 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     let n: usize = args.first().and_then(|n| n.parse().ok()).unwrap_or(1_000_000);
     let mut random = Random::new(1);
-    let made: Vec<Made> = (0..n).map(|_| concept(&mut random)).collect();
+    let mut seen = HashSet::new();
+    let concepts = std::iter::repeat_with(|| concept(&mut random));
+    let mut is_new = |made: &Made| seen.insert((made.phrase.clone(), made.user.clone()));
+    let made: Vec<Made> = concepts.filter(&mut is_new).take(n).collect();
+    drop(seen);
     let before = resident();
     let start = Instant::now();
-    let mut index = Index::default();
+    let mut index = Index::with_capacity(n);
     for (made, id) in made.iter().zip(1..) {
         index.insert(entry(made, id));
     }

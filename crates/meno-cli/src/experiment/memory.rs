@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use meno::corpus::read_split;
 use meno::experiment::memory::{harm, help};
 use meno::memory::Rule;
-use meno::{Error, Model, Result};
+use meno::{Model, Result};
 use serde_json::json;
 
 use crate::output::{pretty, print};
@@ -14,7 +14,7 @@ use crate::output::{pretty, print};
 const EXAMPLES: &str = "\
 Examples:
   meno experiment memory my.model data/concepts --new new
-  meno experiment memory snips.model data/snips --on valid --new ood-dev --chance 0.02
+  meno experiment memory snips.model data/snips --on valid --new ood-dev --long 2
 
 harm   slot F1 on an in-domain set, before and after random phrases were learnt: made of words of slot values, as long as
        these, each with the slot of some value
@@ -40,9 +40,9 @@ pub struct Args {
     /// How many random concepts are learnt.
     #[arg(long, value_name = "N", default_value = "10000")]
     concepts: usize,
-    /// How probable it is that a learnt word stands somewhere without being meant.
-    #[arg(long, value_name = "P", default_value_t = Rule::default().chance)]
-    chance: f64,
+    /// How many words make a phrase so long that it is not there by chance.
+    #[arg(long, value_name = "N", default_value_t = Rule::default().long)]
+    long: usize,
     /// What all randomness comes from.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
@@ -50,15 +50,11 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    if !(0.0..=1.0).contains(&args.chance) {
-        let problem = format!("a chance of {}", args.chance);
-        return Err(Error::Setting { problem, hint: "a chance is between 0 and 1".to_owned() });
-    }
     let model = Model::load(&args.model)?;
-    let rule = Rule { chance: args.chance };
+    let rule = Rule { long: args.long };
     let [train, test, new] = ["train", &args.on, &args.new].map(|split| read_split(&args.dir, split));
     let harm = harm(&model, rule, &train?, &test?, args.concepts, args.seed)?;
     let help = help(&model, rule, &new?)?;
-    print(pretty(&json!({ "chance": args.chance, "harm": harm, "help": help })))?;
+    print(pretty(&json!({ "long": args.long, "harm": harm, "help": help })))?;
     Ok(ExitCode::SUCCESS)
 }

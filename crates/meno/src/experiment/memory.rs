@@ -68,7 +68,7 @@ pub fn harm(model: &Model, rule: Rule, train: &Corpus, test: &Corpus, n: usize, 
     let (mut before, mut after) = (Evaluation::new(Mode::default()), Evaluation::new(Mode::default()));
     let mut recalled = 0;
     for utterance in &test.utterances {
-        let judged = Judged::new(&mut worker, rule, &index, utterance);
+        let judged = Judged::new(model, &mut worker, rule, &index, utterance);
         recalled += judged.recalled;
         before.add(&utterance.labels, &judged.before, &utterance.intent, &utterance.intent)?;
         after.add(&utterance.labels, &judged.after, &utterance.intent, &utterance.intent)?;
@@ -101,7 +101,7 @@ pub fn help(model: &Model, rule: Rule, new: &Corpus) -> Result<Help> {
     for (utterance, places) in
         new.utterances.iter().zip(&places).filter(|(_, places)| places.iter().any(|p| p.1))
     {
-        let judged = Judged::new(&mut worker, rule, &index, utterance);
+        let judged = Judged::new(model, &mut worker, rule, &index, utterance);
         let truth = utterance.truth.as_ref().unwrap_or(&utterance.labels);
         for (labels, (found, evaluation)) in
             [&judged.before, &judged.after].into_iter().zip(found.iter_mut().zip(&mut evaluations))
@@ -141,14 +141,21 @@ struct Judged {
 }
 
 impl Judged {
-    fn new(worker: &mut Worker<'_>, rule: Rule, index: &Index, utterance: &Utterance) -> Judged {
+    fn new(
+        model: &Model,
+        worker: &mut Worker<'_>,
+        rule: Rule,
+        index: &Index,
+        utterance: &Utterance,
+    ) -> Judged {
         let text = utterance.words.join(" ");
         let annotation = worker.annotate(&text, Reading::Words);
         let labels = |annotation: &crate::Annotation<'_>| {
             annotation.tokens.iter().map(|token| token.label.clone().into_owned()).collect()
         };
         let before = labels(&annotation);
-        let remembered = Remembered::new(rule, annotation, &index.find(&text, None));
+        let remembered =
+            Remembered::new(rule, annotation, &index.find(&text, None), |word| model.has_seen(word));
         Judged { before, after: labels(&remembered.annotation), recalled: remembered.memory.len() }
     }
 }

@@ -25,4 +25,4 @@ pub use concept::{Concept, Draft, MAX_BYTES, MAX_WORDS, Owner, Source};
 pub use corpus::{Exported, to_corpus};
 pub use index::{Entry, Found, Index};
 pub use normal::normal_form;
-pub use reconcile::{Recalled, Remembered, Rule, TaggedWord, reconcile};
+pub use reconcile::{Recalled, Remembered, Rule, Seen, TaggedWord, reconcile};

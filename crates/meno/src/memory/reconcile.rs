@@ -3,17 +3,19 @@
 //! Enters: the concepts that stand in a text ([`super::Index::find`]) and the tagger's words, each with its label and how
 //! sure the tagger is of it. Leave: the concepts that hold. The rule:
 //!
-//! 1. The longest phrase is judged first, then the one further left; words that a concept holds are no other's. Of
-//!    concepts with the same words one is judged: that whose slot the tagger has there, else the first in the order of
-//!    [`super::Index::find`].
-//! 2. Where the tagger has the same words in the same slot, both agree.
-//! 3. A phrase of n words stands somewhere without being meant with probability chanceⁿ ([`Rule::chance`]). **Memory wins
-//!    where the tagger's doubt is larger**: 1 − ∏ p over the words, where p is the probability of the tagger's label and 0
-//!    for an unknown word. So memory has every phrase with an unknown word, and long ones nearly always; "play *next* song"
-//!    stays as it is even if *next* is a playlist, for the tagger is sure of that one word.
-//! 4. A phrase of which only plurals or possessives stand there (`exact` is false) has as many words as are the same.
+//! 1. The longest phrase is judged first, then the one further left; words that a concept holds are no other's.
+//! 2. Where the tagger has exactly these words in the concept's slot, or in one of the same kind, both agree. Kinds are for
+//!    slots with roles: `toloc.city_name` and `fromloc.city_name` are the same after the last dot.
+//! 3. Elsewhere **memory wins where the tagger is unsure** of one of the words: it is over the threshold, or the training set
+//!    has neither it nor its plural or singular. Where exactly the learnt words stand, a word of which the training set has
+//!    only the plural or singular is enough, and the words of a long phrase ([`Rule::long`]) are hardly there by chance:
+//!    memory has it, however sure the tagger is.
+//! 4. **All else is plainly something else**: a word or two that the tagger knows and is sure of. "Play *next* song" stays
+//!    as it is though *next* is a playlist.
 //!
-//! Where memory wins, its words have its label. What is left of a span of the tagger that it cuts keeps its own.
+//! Of several concepts with the same words, and of the slots of their kinds, that slot is taken which the tagger finds
+//! likeliest, whatever it made of the words in the end. Where memory wins, its words have its label; what is left of a
+//! span of the tagger that it cuts keeps its own. `docs/memory.md` has what the rule gives and what others would.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,12 +23,14 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::index::Found;
+use super::normal::{LoneS, Words};
 use crate::Annotation;
 use crate::corpus::tags;
+use crate::engine::TokenLabel;
 use crate::spans::assemble_at;
 
 /// A word as a tagger leaves it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TaggedWord<'a> {
     /// The first byte.
     pub start: usize,
@@ -34,20 +38,35 @@ pub struct TaggedWord<'a> {
     pub end: usize,
     /// The IOB2 label.
     pub label: &'a str,
-    /// The probability of the label; 0 if the word is unknown.
-    pub sure: f32,
+    /// Whether it is over the threshold.
+    pub unknown: bool,
+    /// Whether the tagger was trained on it.
+    pub seen: Seen,
+    /// The likeliest labels and their probabilities, whatever became of the word.
+    pub choices: Vec<(&'a str, f32)>,
+}
+
+/// What a training set has of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Seen {
+    /// Neither the word nor a variant.
+    Never,
+    /// Its plural or singular.
+    Variant,
+    /// The word.
+    Itself,
 }
 
 /// When memory wins.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// How probable it is that a learnt word stands somewhere without being meant.
-    pub chance: f64,
+    /// How many words make a phrase so long that it is not there by chance.
+    pub long: usize,
 }
 
 impl Default for Rule {
     fn default() -> Self {
-        Rule { chance: 0.05 }
+        Rule { long: 3 }
     }
 }
 
@@ -88,32 +107,75 @@ pub fn reconcile<'t>(
         if recalled.iter().any(is_taken) {
             continue;
         }
-        let slot = slot_of(words, &token_span);
-        let agreed = same.iter().find(|found| Some(found.slot) == slot);
-        if let Some(found) =
-            agreed.or_else(|| same.first().filter(|found| rule.holds(found, &words[token_span.clone()])))
-        {
-            recalled.push(Recalled {
-                concept: found.id,
-                slot: found.slot.to_owned(),
-                value: found.value.map(str::to_owned),
-                text: &text[found.start..found.end],
-                start: found.start,
-                end: found.end,
-                token_span,
-            });
-        }
+        let Some((found, slot)) = rule.choose(same, words, &token_span) else { continue };
+        recalled.push(Recalled {
+            concept: found.id,
+            slot: slot.to_owned(),
+            value: found.value.map(str::to_owned),
+            text: &text[found.start..found.end],
+            start: found.start,
+            end: found.end,
+            token_span,
+        });
     }
     recalled.sort_by_key(|recalled| recalled.start);
     recalled
 }
 
 impl Rule {
-    fn holds(self, found: &Found<'_>, words: &[TaggedWord<'_>]) -> bool {
-        let sure: f64 = words.iter().map(|word| f64::from(word.sure)).product();
-        let n_same = found.n_words - usize::from(!found.exact);
-        1.0 - sure > self.chance.powi(n_same as i32)
+    /// Which of the concepts with the same words holds, if any, and in which slot.
+    fn choose<'a>(
+        self,
+        same: &'a [Found<'a>],
+        words: &[TaggedWord<'a>],
+        token_span: &Range<usize>,
+    ) -> Option<(&'a Found<'a>, &'a str)> {
+        let named = |slot: &str| {
+            let kin = || same.iter().find(|found| same_kind(found.slot, slot));
+            same.iter().find(|found| found.slot == slot).or_else(kin)
+        };
+        if let Some(slot) = slot_of(words, token_span)
+            && let Some(found) = named(slot)
+        {
+            return Some((found, slot));
+        }
+        let covered = &words[token_span.clone()];
+        let is_long = covered.len().min(same[0].n_words) >= self.long;
+        let is_unsure = |least: Seen| covered.iter().any(|word| word.unknown || word.seen <= least);
+        let wins = |found: &&Found<'_>| match found.exact {
+            true => is_long || is_unsure(Seen::Variant),
+            false => is_unsure(Seen::Never),
+        };
+        let first = same.iter().find(wins)?;
+        let mut best = (first, first.slot, score(covered, first.slot));
+        let labels = covered.iter().flat_map(|word| &word.choices).map(|&(label, _)| tags::split(label).1);
+        for slot in same.iter().map(|found| found.slot).chain(labels) {
+            let score = score(covered, slot);
+            if score > best.2
+                && let Some(found) = named(slot).filter(wins)
+            {
+                best = (found, slot, score);
+            }
+        }
+        Some((best.0, best.1))
     }
+}
+
+/// Whether two slots are of the same kind: the same after the last dot, with a role before it.
+fn same_kind(slot: &str, other: &str) -> bool {
+    match (slot.rsplit_once('.'), other.rsplit_once('.')) {
+        (Some((_, kind)), Some((_, other))) => kind == other,
+        _ => slot == other,
+    }
+}
+
+/// How likely the tagger finds a slot for some words, summed over them.
+fn score(words: &[TaggedWord<'_>], slot: &str) -> f32 {
+    let choices = words.iter().flat_map(|word| &word.choices);
+    choices
+        .filter(|(label, _)| tags::split(label) == ("B", slot) || tags::split(label) == ("I", slot))
+        .map(|c| c.1)
+        .sum()
 }
 
 /// The tagger's words under a phrase; `None` if there is none, or if one reaches beyond the phrase.
@@ -152,9 +214,18 @@ pub struct Remembered<'t> {
 }
 
 impl<'t> Remembered<'t> {
-    /// Reconciles what a model and memory make of a text.
-    pub fn new(rule: Rule, mut annotation: Annotation<'t>, found: &[Found<'_>]) -> Self {
-        let memory = reconcile(rule, annotation.text, found, &tagged_words(&annotation));
+    /// Reconciles what a model and memory make of a text. `has_seen` is whether the model was trained on a word
+    /// ([`crate::Model::has_seen`]).
+    pub fn new(
+        rule: Rule,
+        mut annotation: Annotation<'t>,
+        found: &[Found<'_>],
+        has_seen: impl Fn(&str) -> bool,
+    ) -> Self {
+        let memory = match found {
+            [] => Vec::new(),
+            found => reconcile(rule, annotation.text, found, &tagged_words(&annotation, has_seen)),
+        };
         for recalled in &memory {
             relabel(&mut annotation, recalled);
         }
@@ -167,14 +238,33 @@ impl<'t> Remembered<'t> {
     }
 }
 
-fn tagged_words<'a>(annotation: &'a Annotation<'_>) -> Vec<TaggedWord<'a>> {
-    let word = |token: &'a crate::engine::TokenLabel<'_>| TaggedWord {
-        start: token.start,
-        end: token.end,
-        label: &token.label,
-        sure: if token.doubt.as_ref().is_some_and(|doubt| doubt.unknown) { 0.0 } else { token.probability },
+fn tagged_words<'a>(annotation: &'a Annotation<'_>, has_seen: impl Fn(&str) -> bool) -> Vec<TaggedWord<'a>> {
+    let word = |token: &'a TokenLabel<'_>| {
+        let doubt = token.doubt.as_ref();
+        let first_choice = doubt.map_or(token.label.as_ref(), |doubt| doubt.first_choice);
+        let runners_up = doubt.into_iter().flat_map(|doubt| &doubt.reason.runners_up);
+        let others = runners_up.map(|other| (other.label.as_ref(), other.probability));
+        TaggedWord {
+            start: token.start,
+            end: token.end,
+            label: &token.label,
+            unknown: doubt.is_some_and(|doubt| doubt.unknown),
+            seen: seen(token.text, &has_seen),
+            choices: std::iter::once((first_choice, token.probability)).chain(others).collect(),
+        }
     };
     annotation.tokens.iter().map(word).collect()
+}
+
+/// What the training set has of a word, punctuation and plural aside.
+fn seen(text: &str, has_seen: impl Fn(&str) -> bool) -> Seen {
+    let words = Words::read(text, LoneS::Joined);
+    if has_seen(text) || (!words.is_empty() && words.iter().all(|word| has_seen(word.normal))) {
+        return Seen::Itself;
+    }
+    let has_variant = |stem: &str| has_seen(stem) || has_seen(&format!("{stem}s"));
+    let is_variant = !words.is_empty() && words.iter().all(|word| has_variant(word.stem));
+    if is_variant { Seen::Variant } else { Seen::Never }
 }
 
 fn relabel(annotation: &mut Annotation<'_>, recalled: &Recalled<'_>) {
