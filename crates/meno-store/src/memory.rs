@@ -22,6 +22,9 @@ const INTERVAL: Duration = Duration::from_millis(200);
 const PORTION: usize = 1000;
 
 /// Concepts that many threads ask for; clones are the same memory.
+///
+/// `find` and `remember` take microseconds and may be called anywhere, and so may dropping it. What changes or lists concepts
+/// waits for a disk or a network: an async server calls it on a thread for such work (`spawn_blocking`).
 #[derive(Clone)]
 pub struct Memory {
     shared: Arc<Shared>,
@@ -31,7 +34,8 @@ struct Shared {
     index: RwLock<Index>,
     /// What the index has of the journal. Whoever changes the index holds this lock.
     seen: Mutex<u64>,
-    store: Mutex<Box<dyn Store>>,
+    /// There until this is dropped.
+    store: Mutex<Option<Box<dyn Store>>>,
     uses: Mutex<HashMap<u64, u64>>,
     /// Why the store is away; `None` if it is there.
     trouble: Mutex<Option<String>>,
@@ -66,7 +70,7 @@ impl Memory {
         let shared = Arc::new(Shared {
             index: RwLock::new(index),
             seen: Mutex::new(seen),
-            store: Mutex::new(store),
+            store: Mutex::new(Some(store)),
             uses: Mutex::default(),
             trouble: Mutex::default(),
         });
@@ -163,29 +167,26 @@ impl Memory {
 
     /// Concepts as they are stored; fails while the store is away.
     pub fn list(&self, scope: &Scope, query: &Query) -> Result<Vec<Concept>> {
-        let result = lock(&self.shared.store).list(scope, query);
-        self.shared.note(result)
+        self.shared.ask(|store| store.list(scope, query))
     }
 
     /// A concept as it is stored; fails while the store is away.
     pub fn concept(&self, scope: &Scope, id: u64) -> Result<Option<Concept>> {
-        let result = lock(&self.shared.store).concept(scope, id);
-        self.shared.note(result)
+        self.shared.ask(|store| store.concept(scope, id))
     }
 
     fn change<T>(&self, work: impl FnOnce(&mut dyn Store) -> Result<T>) -> Result<T> {
-        let mut store = lock(&self.shared.store);
-        let result = work(store.as_mut());
-        let result = self.shared.note(result)?;
-        // It is on disk; if the store goes away just now, the follower brings it into the index later.
-        let _ = self.shared.catch_up(store.as_mut());
-        Ok(result)
+        self.shared.ask(|store| {
+            let result = work(store)?;
+            // It is on disk; if the store goes away just now, the follower brings it into the index later.
+            let _ = self.shared.catch_up(store);
+            Ok(result)
+        })
     }
 
     /// Writes the counts of uses to the store now, not at the next look at the journal.
     pub fn flush(&self) -> Result<()> {
-        let mut store = lock(&self.shared.store);
-        self.shared.write_uses(store.as_mut())
+        self.shared.ask(|store| self.shared.write_uses(store))
     }
 }
 
@@ -196,6 +197,13 @@ impl Shared {
 
     fn index_mut(&self) -> RwLockWriteGuard<'_, Index> {
         self.index.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the store, and keeps in mind whether it is away.
+    fn ask<T>(&self, work: impl FnOnce(&mut dyn Store) -> Result<T>) -> Result<T> {
+        let mut store = lock(&self.store);
+        let store = store.as_mut().expect("it is there until this is dropped");
+        self.note(work(store.as_mut()))
     }
 
     /// Brings what changed in the store into the index.
@@ -247,11 +255,18 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let store = self.store.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let store = self.store.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         let uses: Vec<(u64, u64)> = lock(&self.uses).drain().collect();
-        if !uses.is_empty() {
-            // Nobody is left to be told.
-            let _ = store.count_uses(&uses);
+        let Some(mut store) = store else { return };
+        // On a thread of its own: to close a connection to PostgreSQL is not allowed on those of an async runtime.
+        let close = move || {
+            if !uses.is_empty() {
+                // Nobody is left to be told.
+                let _ = store.count_uses(&uses);
+            }
+        };
+        if let Ok(closing) = std::thread::Builder::new().spawn(close) {
+            let _ = closing.join();
         }
     }
 }

@@ -127,6 +127,26 @@ fn many_read_while_some_learn() {
 }
 
 #[test]
+fn an_async_server_can_ask_and_drop_it() {
+    on_every_store(|location| {
+        let memory = open(location);
+        memory.learn(&Scope::All, draft("red moon|song")).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async move {
+            let remembered = memory.remember(annotation("play red moon"), None, never);
+            assert_eq!(remembered.memory.len(), 1);
+            let learner = memory.clone();
+            let learn = move || learner.learn(&Scope::All, draft("blue moon|song")).unwrap();
+            tokio::task::spawn_blocking(learn).await.unwrap();
+            assert_eq!(knows(&memory, "blue moon", None), ["song"]);
+            drop(memory);
+        });
+        let memory = open(location);
+        within(Duration::from_secs(1), || memory.concept(&Scope::All, 1).unwrap().unwrap().uses == 1);
+    });
+}
+
+#[test]
 fn answers_while_the_database_is_away_and_recovers() {
     let Some(server) = Server::start() else { return };
     let location = server.database();

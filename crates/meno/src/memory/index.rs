@@ -6,6 +6,7 @@
 //!
 //! Not given back until the index is built anew: the text of words, slots, values and owners that no concept has any more.
 
+use std::cmp::Reverse;
 use std::hash::{BuildHasher, RandomState};
 
 use super::concept::{Concept, MAX_WORDS};
@@ -216,8 +217,9 @@ impl Index {
         self.n_stale = 0;
     }
 
-    /// Every concept of the user and of everyone whose phrase stands in the text, the longest first, then in the order of
-    /// the text; among those at one place the exact ones first, then the user's own, then the newest.
+    /// Every concept of the user and of everyone whose phrase stands in the text: the one of most words first, then the one
+    /// that begins first, then the one that ends last; among those at one place the exact ones, then the user's own, then
+    /// the newest.
     pub fn find(&self, text: &str, user: Option<&str>) -> Vec<Found<'_>> {
         let user = user.filter(|user| !user.is_empty()).and_then(|user| self.owners.id(user));
         let owners = [Some(EVERYONE), user];
@@ -227,16 +229,11 @@ impl Index {
         if words.has_lone_s {
             self.find_words(&Words::read(text, LoneS::Joined), owners, &mut found);
         }
-        found.sort_by_key(|found| {
-            (
-                usize::MAX - found.n_words,
-                found.start,
-                found.end,
-                !found.exact,
-                !found.own,
-                u64::MAX - found.id,
-            )
-        });
+        let order = |found: &Found<'_>| {
+            let size = (Reverse(found.n_words), found.start, Reverse(found.end));
+            (size, !found.exact, !found.own, Reverse(found.id))
+        };
+        found.sort_by_key(order);
         found.dedup();
         found
     }

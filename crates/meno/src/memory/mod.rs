@@ -1,7 +1,7 @@
 //! What the program was taught: concepts, found again in any sentence, at once and without training.
 //!
 //! A text enters; the concepts whose phrases stand in it leave ([`Index::find`]), and with what a tagger made of the same
-//! words, those that hold there ([`reconcile`]). Whoever stores concepts keeps an [`Index`] in step with them; the engine
+//! words, those that hold there ([`reconcile()`]). Whoever stores concepts keeps an [`Index`] in step with them; the engine
 //! has no clock and no disk.
 //!
 //! - `concept`: what is known of a concept.

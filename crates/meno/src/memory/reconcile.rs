@@ -99,15 +99,14 @@ pub fn reconcile<'t>(
     words: &[TaggedWord<'_>],
 ) -> Vec<Recalled<'t>> {
     let mut recalled: Vec<Recalled<'t>> = Vec::new();
+    let mut is_taken = vec![false; words.len()];
     for same in found.chunk_by(|a, b| (a.start, a.end) == (b.start, b.end)) {
         let Some(token_span) = covered(text, &same[0], words) else { continue };
-        let is_taken = |held: &Recalled<'_>| {
-            held.token_span.start < token_span.end && token_span.start < held.token_span.end
-        };
-        if recalled.iter().any(is_taken) {
+        if is_taken[token_span.clone()].contains(&true) {
             continue;
         }
         let Some((found, slot)) = rule.choose(same, words, &token_span) else { continue };
+        is_taken[token_span.clone()].fill(true);
         recalled.push(Recalled {
             concept: found.id,
             slot: slot.to_owned(),
@@ -169,13 +168,16 @@ fn same_kind(slot: &str, other: &str) -> bool {
     }
 }
 
-/// How likely the tagger finds a slot for some words, summed over them.
+/// How likely the tagger finds a slot for some words, summed over them. What it says of other slots with the same role counts
+/// half: of a city after `to`, it may think of a `toloc.airport_code`.
 fn score(words: &[TaggedWord<'_>], slot: &str) -> f32 {
-    let choices = words.iter().flat_map(|word| &word.choices);
-    choices
-        .filter(|(label, _)| tags::split(label) == ("B", slot) || tags::split(label) == ("I", slot))
-        .map(|c| c.1)
-        .sum()
+    let role = slot.rsplit_once('.').map(|(role, _)| role);
+    let weight = |label: &str| match tags::split(label) {
+        ("B" | "I", other) if other == slot => 1.0,
+        ("B" | "I", other) if role.is_some() && other.rsplit_once('.').map(|(role, _)| role) == role => 0.5,
+        _ => 0.0,
+    };
+    words.iter().flat_map(|word| &word.choices).map(|&(label, p)| weight(label) * p).sum()
 }
 
 /// The tagger's words under a phrase; `None` if there is none, or if one reaches beyond the phrase.

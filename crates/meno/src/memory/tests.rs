@@ -38,6 +38,7 @@ fn phrases_are_found_in_any_sentence() {
     check(&concepts, None, "BURPEES and… regrets?", &["BURPEES and… regrets playlist", "regrets song"]);
     check(&concepts, None, "play the driver’s mix", &["the driver’s mix playlist"]);
     check(&concepts, None, "play the driver s mix", &["the driver s mix playlist"]);
+    check(&["st john s|city|-"], None, "to st john s", &["st john s city", "st john city ~"]);
     check(&concepts, None, "play the driver mixes", &["the driver mixes playlist ~"]);
     check(&concepts, None, "a burpee and a regret", &["regret song ~"]);
     check(&concepts, None, "play s club 7", &["s club 7 artist"]);
@@ -162,6 +163,8 @@ fn the_tagger_chooses_between_slots() {
     // The role of a slot depends on the sentence.
     assert_eq!(judge(&concepts, "to/O oslo/B-unknown?/B-toloc.city_name"), "[oslo|toloc.city_name]");
     assert_eq!(judge(&concepts, "to/O oslo/B-unknown?/B-fromloc.airport"), "[oslo|fromloc.city_name]");
+    let both = ["oslo|toloc.city_name|-", "oslo|fromloc.city_name|-"];
+    assert_eq!(judge(&both, "to/O oslo/B-unknown?/B-toloc.airport"), "[oslo|toloc.city_name]");
     assert_eq!(judge(&concepts, "to/O oslo/B-toloc.city_name"), "[oslo|toloc.city_name]");
     assert_eq!(judge(&concepts, "to/O paris/B-unknown?/B-city.to"), "[paris|city.from]");
 }
