@@ -9,6 +9,7 @@ use meno::experiment::paper::demand_new_concepts;
 use meno::experiment::unknown::{Cost, Gain, Judge};
 use meno::metrics::new_concepts::NewConceptScores;
 use meno::metrics::{Mode, Report, Scores};
+use meno::syntax::phrase::Rule;
 use meno::{Error, Model, Result};
 use serde::Serialize;
 
@@ -31,8 +32,8 @@ for several an array of them.
 A model with a threshold also says what calling words unknown costs: slot F1 with unknown spans counted as wrong. With
 --ood it says what that gives: precision, recall and F1 of the new concepts, which are B-unknown, I-unknown in seq.out
 and have their true slots in seq.true, counted in four ways (docs/math.md; c is the one to quote), and how well the
-uncertainty tells their words from others. In JSON: unknown with score, threshold, slot_f1_before, slot_f1 and
-new_concepts.";
+uncertainty tells their words from others. In JSON: unknown with score, threshold, phrases (the rule by which
+unknown words grow, if they do), slot_f1_before, slot_f1 and new_concepts.";
 
 const UNKNOWN: &str = "What is unknown";
 
@@ -72,7 +73,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let model = Model::load(&args.model)?;
+    let model = args.threshold.without_growth(Model::load(&args.model)?);
     let mode = if args.strict { Mode::Strict } else { Mode::Conlleval };
     let splits: Vec<Split> = args.dirs.iter().map(|dir| choose(dir)).collect::<Result<_>>()?;
     let new = args.ood.as_deref().map(read_new_concepts).transpose()?;
@@ -127,7 +128,13 @@ fn judge_unknown(
     let chosen = |budget: f64| beside("valid").and_then(|valid| judge.threshold(budget, &valid));
     let threshold = args.threshold.threshold(stored, measure.name(), chosen)?;
     let (cost, gain) = judge.judge(&threshold, test, new)?;
-    Ok(Some(Unknown { score: threshold.score, threshold: threshold.value, cost, new_concepts: gain }))
+    Ok(Some(Unknown {
+        score: threshold.score,
+        threshold: threshold.value,
+        phrases: model.growth().map(|growth| growth.rule),
+        cost,
+        new_concepts: gain,
+    }))
 }
 
 #[derive(Serialize)]
@@ -143,6 +150,8 @@ struct Evaluated<'a> {
 struct Unknown {
     score: String,
     threshold: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phrases: Option<Rule>,
     #[serde(flatten)]
     cost: Cost,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,7 +170,12 @@ impl Unknown {
         let Cost { slot_f1_before, slot_f1 } = self.cost;
         let mut lines = vec![
             String::new(),
-            format!("unknown above          {} {:.4}", self.score, self.threshold),
+            format!(
+                "unknown above          {} {:.4}{}",
+                self.score,
+                self.threshold,
+                self.phrases.map_or(String::new(), |rule| format!(", phrases by the rule `{rule}`"))
+            ),
             format!("slot f1 with that      {slot_f1:6.2}, without {slot_f1_before:.2}"),
         ];
         if let Some(Gain { new_concepts: found, words }) = &self.new_concepts {

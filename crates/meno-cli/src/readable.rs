@@ -5,6 +5,7 @@ use std::fmt::{self, Display};
 use meno::corpus::{UNKNOWN, tags};
 use meno::decision::{RunnerUp, Threshold};
 use meno::engine::{Doubt, TokenLabel};
+use meno::syntax::phrase::{Link, Why};
 use meno::{Annotation, Model};
 
 use crate::style::{self, paint};
@@ -37,6 +38,11 @@ impl Palette {
     /// The text as a heat map of the uncertainty; nothing if the model does not say how unsure it is.
     pub fn heat<'a>(&'a self, annotation: &'a Annotation<'a>) -> impl Display + use<'a> {
         Heat { palette: self, annotation }
+    }
+
+    /// A line for each word that is unknown because it belongs to a phrase, with the reason.
+    pub fn growth<'a>(&'a self, annotation: &'a Annotation<'a>) -> impl Display + use<'a> {
+        Grown { palette: self, annotation }
     }
 
     /// A line for each word: its label, what else it might be, how unsure the model is.
@@ -129,6 +135,32 @@ impl Display for Heat<'_> {
         words.push_str(&text[done..]);
         write!(f, "\n{:indent$}{words}", "")?;
         if color { Ok(()) } else { write!(f, "\n{:indent$}{}", "", bars.trim_end()) }
+    }
+}
+
+struct Grown<'a> {
+    palette: &'a Palette,
+    annotation: &'a Annotation<'a>,
+}
+
+impl Display for Grown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Palette { intent_width, color, .. } = *self.palette;
+        let Annotation { intent, tokens, .. } = self.annotation;
+        let indent = if intent.is_some() { intent_width + 8 } else { 0 };
+        for token in tokens {
+            let Some(Why { from, link }) = token.doubt.as_ref().and_then(|doubt| doubt.grown.as_ref()) else {
+                continue;
+            };
+            let (word, from) = (token.text, tokens[*from].text);
+            let why = match link {
+                Link::Head(relation) => format!("`{word}` is the head of `{from}` ({relation})"),
+                Link::Child(relation) => format!("`{word}` belongs to `{from}` ({relation})"),
+                Link::Neighbour(upos) => format!("`{word}` stands beside `{from}` ({upos})"),
+            };
+            write!(f, "\n{:indent$}{}", "", paint(why, style::DIM, color))?;
+        }
+        Ok(())
     }
 }
 

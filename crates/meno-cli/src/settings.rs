@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use meno::corpus::Corpus;
 use meno::decision::{BUDGET, Threshold};
 use meno::encoder::Calibration;
+use meno::syntax::phrase::Rule;
 use meno::train::{CalibrationSettings, TrainSettings};
 use meno::uncertainty::Score;
 use meno::{Error, Model, Result};
@@ -102,6 +103,9 @@ pub struct ThresholdArgs {
     /// How many points of slot F1 saying `unknown` may cost on the valid split.
     #[arg(long, value_name = "POINTS", default_value_t = BUDGET, allow_negative_numbers = true)]
     budget: f64,
+    /// How unknown words grow to phrases.
+    #[arg(long, value_enum, default_value_t)]
+    phrases: Phrases,
 }
 
 impl ThresholdArgs {
@@ -115,7 +119,7 @@ impl ThresholdArgs {
         Err(Error::Setting { problem, hint: "it is a number of points of F1, 0 or more".to_owned() })
     }
 
-    /// The model with a threshold chosen on `valid`, if that has slots.
+    /// The model with a threshold and a growth of phrases chosen on `valid`, if that has slots.
     pub fn apply(&self, model: Model, valid: &Corpus) -> Result<Model> {
         let mut labels = valid.utterances.iter().flat_map(|utterance| &utterance.labels);
         if labels.all(|label| label == "O") {
@@ -124,13 +128,37 @@ impl ThresholdArgs {
         }
         let score = self.score.as_deref().map_or(Ok(model.default_score()), str::parse)?;
         let threshold = model.choose_threshold(score, self.budget, &valid.utterances)?;
-        Ok(model.with_threshold(Some(threshold)))
+        let model = model.with_threshold(Some(threshold));
+        let growth = match self.phrases {
+            Phrases::Best => model.choose_growth(&Rule::ALL, &valid.utterances),
+            Phrases::None => None,
+            Phrases::Literal => model.choose_growth(&[Rule::Literal], &valid.utterances),
+            Phrases::Tree => model.choose_growth(&[Rule::Tree], &valid.utterances),
+            Phrases::Run => model.choose_growth(&[Rule::Run], &valid.utterances),
+        };
+        Ok(model.with_growth(growth))
     }
+}
+
+/// How unknown words are to grow to phrases.
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum Phrases {
+    /// By the rule that finds most slots of the valid split, or not at all.
+    #[default]
+    Best,
+    /// Not at all.
+    None,
+    /// To the head of the noun phrase with all that hangs under it.
+    Literal,
+    /// Along edges inside noun phrases.
+    Tree,
+    /// Over neighbours of a nominal part of speech.
+    Run,
 }
 
 impl Default for ThresholdArgs {
     fn default() -> Self {
-        ThresholdArgs { score: None, budget: BUDGET }
+        ThresholdArgs { score: None, budget: BUDGET, phrases: Phrases::Best }
     }
 }
 
@@ -144,16 +172,20 @@ pub struct OverrideArgs {
     /// How many points of slot F1 saying `unknown` may cost, as measured when the model was made.
     #[arg(long, value_name = "POINTS", allow_negative_numbers = true)]
     budget: Option<f64>,
+    /// Call single words unknown, not the phrases around them.
+    #[arg(long)]
+    single_words: bool,
 }
 
 impl OverrideArgs {
-    /// Whether anything was.
+    /// Whether a threshold or a budget was.
     pub fn is_typed(self) -> bool {
         self.threshold.is_some() || self.budget.is_some()
     }
 
     /// The model with what was typed.
     pub fn apply(self, model: Model) -> Result<Model> {
+        let model = self.without_growth(model);
         if !self.is_typed() {
             return Ok(model);
         }
@@ -164,6 +196,11 @@ impl OverrideArgs {
         let score = model.default_score().name();
         let threshold = self.threshold(model.threshold(), score, unknown)?;
         Ok(model.with_threshold(Some(threshold)))
+    }
+
+    /// The model, without its growth of phrases if that was typed.
+    pub fn without_growth(self, model: Model) -> Model {
+        if self.single_words { model.with_growth(None) } else { model }
     }
 
     /// The stored threshold with what was typed; where none is stored, what `choose` finds for a budget.

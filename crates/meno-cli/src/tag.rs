@@ -33,7 +33,9 @@ Each line gives one JSON object:
   intent   {\"name\", \"probability\"}, or null
   tokens   [{\"text\", \"start\", \"end\", \"label\", \"probability\", \"first_choice\", \"uncertainty\", \"unknown\",
            \"reason\"}], offsets in bytes; label is B-unknown or I-unknown where the uncertainty is above the threshold,
-           first_choice and its probability are the tagger's own; the reason has score, threshold and runners_up
+           first_choice and its probability are the tagger's own; the reason has score, threshold and runners_up; a
+           word that is unknown because it belongs to a phrase also has grown: the number of the word it was reached
+           from, and `head`, `child` or `neighbour` with the relation or part of speech
   spans    [{\"slot\", \"text\", \"start\", \"end\"}]
   memory   with --store: [{\"concept\", \"slot\", \"value\", \"text\", \"start\", \"end\"}], the concepts among the spans
 On a terminal, or with --color always, a readable form is shown instead, unless --json asks for JSON.";
@@ -216,7 +218,8 @@ impl<'a> Lane<'a> {
         match palette {
             Some(palette) => {
                 let annotation = &remembered.annotation;
-                write!(self.out, "{}{}", palette.show(annotation), palette.heat(annotation))
+                let (line, heat) = (palette.show(annotation), palette.heat(annotation));
+                write!(self.out, "{line}{heat}{}", palette.growth(annotation))
             }
             None => Ok(serde_json::to_writer(&mut self.out, &remembered)?),
         }

@@ -11,6 +11,7 @@ use meno::corpus::{self, Corpus};
 use meno::decision::Threshold;
 use meno::engine::Record;
 use meno::metrics::{Mode, Report};
+use meno::syntax::Growth;
 use meno::train::{Checkpoint, Outcome, TrainSettings, fit};
 use meno::{Error, Model, Result, atomic};
 use serde::Serialize;
@@ -169,7 +170,7 @@ impl Job {
             seconds: duration.as_secs_f64(),
             threads: self.threads,
             record: model.record(),
-            unknown: model.threshold().map(Unknown::new),
+            unknown: Unknown::of(model),
             test,
         };
         if self.json {
@@ -195,6 +196,13 @@ impl Job {
         lines.extend(summary.unknown.as_ref().map(|Unknown { score, threshold, valid_slot_f1, .. }| {
             format!(
                 "limit  words with {score} above {threshold:.4} are unknown; valid slot F1 is then {valid_slot_f1:.2}"
+            )
+        }));
+        let growth = summary.unknown.as_ref().and_then(|unknown| unknown.growth);
+        lines.extend(growth.map(|Growth { rule, exact_before, exact_after, .. }| {
+            format!(
+                "phrase by the rule `{rule}`: {exact_after:.1} % of valid slots are found with their words never seen, \
+                 without it {exact_before:.1} %"
             )
         }));
         lines.push(format!("time   {} on {}", Time(duration), count(self.threads, "thread")));
@@ -245,12 +253,15 @@ struct Unknown<'a> {
     threshold: f64,
     budget: f64,
     valid_slot_f1: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    growth: Option<&'a Growth>,
 }
 
 impl<'a> Unknown<'a> {
-    fn new(threshold: &'a Threshold) -> Self {
-        let Threshold { score, value, budget, f1_after, .. } = threshold;
-        Unknown { score, threshold: *value, budget: *budget, valid_slot_f1: *f1_after }
+    fn of(model: &'a Model) -> Option<Self> {
+        let Threshold { score, value, budget, f1_after, .. } = model.threshold()?;
+        let (threshold, budget, valid_slot_f1) = (*value, *budget, *f1_after);
+        Some(Unknown { score, threshold, budget, valid_slot_f1, growth: model.growth() })
     }
 }
 

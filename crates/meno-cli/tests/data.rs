@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use expect_test::{Expect, expect};
 
@@ -11,16 +10,7 @@ use support::folder;
 
 /// Runs `meno data` inside `dir`; the exit code, standard output and standard error.
 fn run(dir: &Path, args: &str) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_meno"))
-        .arg("data")
-        .args(args.split_whitespace())
-        .current_dir(dir)
-        .output()
-        .unwrap();
-    let code = output.status.code().unwrap();
-    let stdout = String::from_utf8(output.stdout).unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    format!("exit {code}\n{stdout}---\n{stderr}")
+    support::run(dir, &format!("data {args}"))
 }
 
 fn check(files: &[(&str, &[u8])], args: &str, expected: &Expect) {

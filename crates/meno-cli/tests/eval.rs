@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 
 use expect_test::expect;
-use support::{folder, meno, run, shown, tiny, tiny_dataset, trained};
+use support::{SCORES, folder, meno, run, shown, tiny, tiny_dataset, trained};
 
 #[test]
 fn prints_a_table() {
@@ -76,20 +76,7 @@ fn new_concepts_are_judged_by_any_score() {
     let always = &json("--threshold=-1e9")["unknown"];
     assert_eq!(always["new_concepts"]["unknown_spans"], 2, "each utterance is one unknown span: {always}");
     assert_eq!((&always["slot_f1"], &always["slot_f1_before"]), (&0.0.into(), &100.0.into()));
-    for score in [
-        "confidence",
-        "entropy",
-        "entropy-plus-one",
-        "top-variance",
-        "softmax-entropy",
-        "max-logit",
-        "energy",
-        "mutual-information",
-        "dropout",
-        "noise",
-        "mahalanobis",
-        "neighbours",
-    ] {
+    for &score in SCORES.iter().chain(&["dropout", "noise", "mahalanobis", "neighbours"]) {
         let judged = json(&format!("--score {score} --budget 0"));
         let unknown = &judged["unknown"];
         assert_eq!(unknown["score"], score);

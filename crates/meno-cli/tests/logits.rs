@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use expect_test::{Expect, expect};
 use serde_json::Value;
-use support::{folder, meno, names, run, shown};
+use support::{SCORES, folder, meno, names, run, shown};
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../meno/tests/goldens/logits").join(name)
@@ -436,16 +436,7 @@ const EXTREME: &str = r#"{"label_names": ["O", "B-x"]}
 #[test]
 fn extreme_logits_have_finite_answers() {
     let dir = folder(&[("v.jsonl", EXTREME.as_bytes())]);
-    for score in [
-        "confidence",
-        "entropy",
-        "entropy-plus-one",
-        "top-variance",
-        "softmax-entropy",
-        "max-logit",
-        "energy",
-        "mutual-information",
-    ] {
+    for score in SCORES {
         for setting in [
             "",
             "--temperature 0.01",

@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::decision::Threshold;
 use crate::encoder::{Parameters, SlotGated, SlotGatedShape, Tensor};
-use crate::engine::{Model, Record};
+use crate::engine::{Model, Phrases, Record};
 use crate::features::{Features, Names};
+use crate::syntax::Growth;
 use crate::text::Normalizer;
 use crate::uncertainty::Score;
 use crate::{Error, Result};
@@ -37,6 +38,8 @@ struct Document {
     training: Record,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     threshold: Option<Threshold>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    growth: Option<Growth>,
 }
 
 /// Only what tells whether the rest can be understood.
@@ -59,6 +62,7 @@ impl Model {
             text: self.normalizer.clone(),
             training: self.record.clone(),
             threshold: self.threshold.clone(),
+            growth: self.growth().copied(),
         };
         let json = serde_json::to_string(&document).expect("a document of plain data can be written");
         let metadata = HashMap::from([(METADATA_KEY.to_owned(), json)]);
@@ -147,8 +151,15 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>) -> Result<Model, Stri
         labels: Names::new(document.id2label.into_values().collect()),
         intents: Names::new(document.intents),
     };
-    let (record, threshold) = (document.training, document.threshold);
-    Ok(Model { normalizer: document.text, features, network, parameters, record, threshold })
+    Ok(Model {
+        normalizer: document.text,
+        features,
+        network,
+        parameters,
+        record: document.training,
+        threshold: document.threshold,
+        phrases: document.growth.map(Phrases::new),
+    })
 }
 
 /// Widths of the network beyond this are not believed.
@@ -178,6 +189,9 @@ fn check_shape(document: &Document) -> Result<(), String> {
         if !threshold.value.is_finite() {
             return Err("damaged description of the model: a threshold that is not finite".to_owned());
         }
+    }
+    if document.growth.is_some_and(|growth| !growth.sure.is_finite()) {
+        return Err("damaged description of the model: a wall that is not finite".to_owned());
     }
     if document.id2label.keys().copied().ne(0..labels as u32) {
         return Err("damaged description of the model: label ids are not 0, 1, 2, ...".to_owned());

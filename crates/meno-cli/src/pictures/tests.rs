@@ -171,16 +171,6 @@ fn both_files_are_sound() {
 const SVG: &str = "http://www.w3.org/2000/svg";
 
 #[test]
-#[ignore = "writes pictures to be looked at into the folder for temporary files"]
-fn write_gallery() {
-    let dir = std::env::temp_dir().join("meno-pictures");
-    std::fs::create_dir_all(&dir).unwrap();
-    for (name, scene) in gallery() {
-        save(&scene, &dir.join(name)).unwrap();
-    }
-}
-
-#[test]
 fn the_same_numbers_give_the_same_bytes() {
     for ((name, one), (_, other)) in gallery().into_iter().zip(gallery()) {
         assert_eq!(one.svg(), other.svg(), "{name}");

@@ -10,6 +10,18 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
+/// Every score of a word that needs nothing but its logits.
+pub const SCORES: [&str; 8] = [
+    "confidence",
+    "entropy",
+    "entropy-plus-one",
+    "top-variance",
+    "softmax-entropy",
+    "max-logit",
+    "energy",
+    "mutual-information",
+];
+
 /// An intent and an utterance on each line; slots in brackets.
 const TINY: &str = "
     play    | play [red moon|song]

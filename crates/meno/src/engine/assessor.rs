@@ -129,6 +129,11 @@ impl<'m> Assessor<'m> {
         Ok(assessor)
     }
 
+    /// What it assesses by.
+    pub fn measures(&self) -> &[Measure] {
+        &self.measures
+    }
+
     /// The hidden states of the words of a corpus with the ids of their labels.
     fn states(&self, corpus: &Corpus) -> States {
         let network = &self.model.network;

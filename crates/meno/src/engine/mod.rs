@@ -6,6 +6,7 @@ mod assessor;
 mod states;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,8 @@ use crate::features::{Features, UNKNOWN};
 use crate::logits::{Logits, largest, next_largest};
 use crate::metrics::{Evaluation, Mode};
 use crate::spans::{Span, assemble};
+use crate::syntax::phrase::{Rule, Why};
+use crate::syntax::{Growth, Opinion, Pretence, Syntax, SyntaxWorker};
 use crate::text::{Normalizer, Tokens};
 use crate::uncertainty::Score;
 
@@ -37,6 +40,20 @@ pub struct Model {
     pub(crate) parameters: Parameters,
     pub(crate) record: Record,
     pub(crate) threshold: Option<Threshold>,
+    pub(crate) phrases: Option<Phrases>,
+}
+
+/// How unknown words grow, and what finds the trees for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Phrases {
+    pub(crate) growth: Growth,
+    syntax: Arc<Syntax>,
+}
+
+impl Phrases {
+    pub(crate) fn new(growth: Growth) -> Self {
+        Phrases { growth, syntax: Arc::new(Syntax::english()) }
+    }
 }
 
 /// How a model came to be.
@@ -101,10 +118,13 @@ pub struct Doubt<'t> {
     pub first_choice: &'t str,
     /// How unsure it is; higher is less sure.
     pub uncertainty: f32,
-    /// Whether that is over the threshold.
+    /// Whether that is over the threshold, or the word belongs to a phrase with one that is.
     pub unknown: bool,
     /// By what it was decided.
     pub reason: Reason<'t>,
+    /// What joins it to an unknown word, by its number from 0, if it is not over the threshold itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grown: Option<Why>,
 }
 
 /// How text is cut into words.
@@ -147,6 +167,32 @@ impl Model {
     /// The same model with another threshold.
     pub fn with_threshold(self, threshold: Option<Threshold>) -> Self {
         Model { threshold, ..self }
+    }
+
+    /// How unknown words grow to phrases; `None` if they do not.
+    pub fn growth(&self) -> Option<&Growth> {
+        self.phrases.as_ref().map(|phrases| &phrases.growth)
+    }
+
+    /// The same model with another growth.
+    pub fn with_growth(self, growth: Option<Growth>) -> Self {
+        Model { phrases: growth.map(Phrases::new), ..self }
+    }
+
+    /// The growth that finds most slots of in-domain utterances when their words are read as words never seen
+    /// ([`Pretence::choose`]); `None` if the model has no threshold or nothing is gained.
+    pub fn choose_growth(&self, rules: &[Rule], valid: &[Utterance]) -> Option<Growth> {
+        let threshold = self.threshold.as_ref()?;
+        let mut worker = self.worker();
+        let pretence = Pretence::new(&mut Syntax::english().worker(), valid);
+        let opinion = |utterance: &Utterance| {
+            worker.tag(&utterance.words);
+            worker.logits.softmax(worker.kernels);
+            let probabilities = worker.labels().map(|(_, probability)| probability).collect();
+            Opinion { unknown: worker.over(threshold), probabilities }
+        };
+        let opinions: Vec<Opinion> = pretence.utterances.iter().map(opinion).collect();
+        pretence.choose(rules, &opinions)
     }
 
     /// The score that finds most new concepts without syntax: the entropy if the model was trained to make it large
@@ -222,6 +268,7 @@ impl Model {
             score: self.threshold.as_ref().and_then(|threshold| threshold.score.parse().ok()),
             uncertainty: Vec::new(),
             row: Vec::new(),
+            syntax: self.phrases.as_ref().map(|phrases| phrases.syntax.worker()),
         }
     }
 }
@@ -241,6 +288,7 @@ pub struct Worker<'m> {
     score: Option<Score>,
     uncertainty: Vec<f32>,
     row: Vec<f64>,
+    syntax: Option<SyntaxWorker<'m>>,
 }
 
 impl<'m> Worker<'m> {
@@ -261,50 +309,71 @@ impl<'m> Worker<'m> {
         self.logits.softmax(self.kernels);
         let choices: Vec<(&str, f32)> = self.labels().collect();
         let first: Vec<&str> = choices.iter().map(|&(label, _)| label).collect();
-        let labels = self.final_labels(&first);
+        let over =
+            model.threshold.as_ref().map_or(vec![false; first.len()], |threshold| self.over(threshold));
+        let grown = self.grow(text, &over, &choices);
+        let unknown: Vec<bool> = over.iter().zip(&grown).map(|(&over, why)| over || why.is_some()).collect();
+        let labels = match &model.threshold {
+            Some(_) => mark(&first, &unknown),
+            None => first.iter().map(|&label| Cow::Borrowed(label)).collect(),
+        };
         // Where an `I-` had to become `B-`, the tagger's own label begins the same span.
         let lasting = |(label, first)| if let Cow::Borrowed(label) = label { label } else { first };
         let lasting: Vec<&str> = labels.iter().cloned().zip(first).map(lasting).collect();
         let spans = assemble(text, &self.tokens, &lasting);
-        let tokens = (self.tokens.iter().zip(labels).zip(&choices).enumerate())
-            .map(|(token_idx, ((token, label), &(first_choice, probability)))| TokenLabel {
+        let tokens = (self.tokens.iter().zip(labels).zip(&choices).zip(grown).enumerate())
+            .map(|(token_idx, (((token, label), &(first_choice, probability)), grown))| TokenLabel {
                 text: &text[token.start..token.end],
                 start: token.start,
                 end: token.end,
                 label,
                 probability,
-                doubt: self.doubt(token_idx, first_choice),
+                doubt: self.doubt(token_idx, first_choice, unknown[token_idx], grown),
             })
             .collect();
         Annotation { text, intent: self.intent(), tokens, spans }
     }
 
-    /// The first choices, with words over the threshold unknown.
-    fn final_labels(&self, first_choices: &[&'m str]) -> Vec<Cow<'m, str>> {
-        let Some(threshold) = &self.model.threshold else {
-            return first_choices.iter().map(|&label| Cow::Borrowed(label)).collect();
-        };
-        let unknown: Vec<bool> =
-            self.uncertainty.iter().map(|&u| threshold.is_unknown(f64::from(u))).collect();
-        mark(first_choices, &unknown)
+    /// Which words of the last pass are over a threshold of its score.
+    fn over(&self, threshold: &Threshold) -> Vec<bool> {
+        self.uncertainty.iter().map(|&u| threshold.is_unknown(f64::from(u))).collect()
+    }
+
+    /// Why words join those that are over the threshold.
+    fn grow(&mut self, text: &str, over: &[bool], choices: &[(&str, f32)]) -> Vec<Option<Why>> {
+        match (&self.model.phrases, &mut self.syntax) {
+            (Some(Phrases { growth, .. }), Some(syntax)) if over.contains(&true) => {
+                let words: Vec<&str> =
+                    self.tokens.iter().map(|token| &text[token.start..token.end]).collect();
+                let probabilities: Vec<f32> = choices.iter().map(|&(_, probability)| probability).collect();
+                growth.explain(&syntax.parse(&words), over, &probabilities)
+            }
+            _ => vec![None; over.len()],
+        }
     }
 
     /// What is thought of a word whose probabilities are in the place of its logits.
-    fn doubt(&self, token_idx: usize, first_choice: &'m str) -> Option<Doubt<'m>> {
+    fn doubt(
+        &self,
+        token_idx: usize,
+        first_choice: &'m str,
+        unknown: bool,
+        grown: Option<Why>,
+    ) -> Option<Doubt<'m>> {
         let threshold = self.model.threshold.as_ref()?;
         let names = &self.model.features.labels;
         let row = self.logits.slots().nth(token_idx)?;
         let runner_up = |(label, probability)| RunnerUp { label: names.name(label).into(), probability };
-        let uncertainty = self.uncertainty[token_idx];
         Some(Doubt {
             first_choice,
-            uncertainty,
-            unknown: threshold.is_unknown(f64::from(uncertainty)),
+            uncertainty: self.uncertainty[token_idx],
+            unknown,
             reason: Reason {
                 score: &threshold.score,
                 threshold: threshold.value,
                 runners_up: next_largest(row, RUNNERS_UP).into_iter().map(runner_up).collect(),
             },
+            grown,
         })
     }
 

@@ -17,6 +17,7 @@ use crate::metrics::detection::Ranking;
 use crate::metrics::new_concepts::{NewConceptScores, NewConcepts};
 use crate::metrics::risk_coverage::RiskCoverage;
 use crate::metrics::{Evaluation, Mode};
+use crate::syntax::{Growth, Opinion, Parse, Pretence, Syntax, SyntaxWorker, phrase};
 use crate::train::{CalibrationSettings, EpochReport, Outcome, Progress, TrainSettings, Watch, fit};
 use crate::uncertainty::Score;
 use crate::{Error, Result};
@@ -96,42 +97,76 @@ impl PaperSettings {
 pub struct Method {
     /// Words over the threshold of this measure.
     pub measure: Option<Measure>,
+    /// Phrases around unknown words.
+    pub syntax: Option<Phrases>,
     /// Words that are labelled `O` and never were in training.
     pub oov: bool,
 }
 
-impl Method {
-    /// The rows of the paper's tables that need no syntax, from the top.
-    pub fn of_the_paper() -> [Method; 8] {
-        let (confidence, entropy) = (Measure::Logits(Score::Confidence), Measure::Logits(Score::Entropy));
-        [
-            Method { measure: Some(Measure::Dropout), oov: false },
-            Method { measure: Some(Measure::Noise), oov: false },
-            Method { measure: Some(Measure::Logits(Score::TopVariance)), oov: false },
-            Method { measure: None, oov: true },
-            Method { measure: Some(confidence), oov: false },
-            Method { measure: Some(confidence), oov: true },
-            Method { measure: Some(entropy), oov: false },
-            Method { measure: Some(entropy), oov: true },
-        ]
+/// How phrases are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phrases {
+    /// By the rule that is best on valid, or not at all if that is best.
+    Chosen,
+    /// By this rule, with the walls that are best on valid.
+    By(phrase::Rule),
+}
+
+impl Phrases {
+    fn rules(&self) -> &[phrase::Rule] {
+        match self {
+            Phrases::Chosen => &phrase::Rule::ALL,
+            Phrases::By(rule) => std::slice::from_ref(rule),
+        }
     }
 
-    /// Ours: never saying unknown, and the other measures.
+    fn name(self) -> &'static str {
+        match self {
+            Phrases::Chosen => "syntax",
+            Phrases::By(rule) => rule.name(),
+        }
+    }
+}
+
+const CONFIDENCE: Option<Measure> = Some(Measure::Logits(Score::Confidence));
+const ENTROPY: Option<Measure> = Some(Measure::Logits(Score::Entropy));
+
+impl Method {
+    const fn of(measure: Option<Measure>) -> Self {
+        Method { measure, syntax: None, oov: false }
+    }
+
+    /// The rows of the paper's tables, from the top.
+    pub fn of_the_paper() -> Vec<Method> {
+        let alone = [Some(Measure::Dropout), Some(Measure::Noise), Some(Measure::Logits(Score::TopVariance))];
+        let with = |measure, oov, syntax| Method { measure, syntax, oov };
+        let syntax = Some(Phrases::Chosen);
+        let mut methods: Vec<Method> = alone.map(Method::of).to_vec();
+        methods.extend([with(None, true, None), with(None, true, syntax)]);
+        for measure in [CONFIDENCE, ENTROPY] {
+            for oov in [false, true] {
+                methods.extend([with(measure, oov, None), with(measure, oov, syntax)]);
+            }
+        }
+        methods
+    }
+
+    /// Ours: the entropy with each phrase rule, never saying unknown, and the other measures.
     pub fn of_ours() -> impl Iterator<Item = Method> {
         let paper = Method::of_the_paper();
         let known = move |measure: &Measure| paper.iter().any(|method| method.measure == Some(*measure));
         let measures = Measure::all().filter(move |measure| !known(measure));
-        std::iter::once(None).chain(measures.map(Some)).map(|measure| Method { measure, oov: false })
+        let by_rule = |rule| Method { measure: ENTROPY, syntax: Some(Phrases::By(rule)), oov: false };
+        let alone = std::iter::once(None).chain(measures.map(Some)).map(Method::of);
+        phrase::Rule::ALL.into_iter().map(by_rule).chain(alone)
     }
 
     /// The name it has in results.
     pub fn name(self) -> String {
-        match (self.measure, self.oov) {
-            (None, false) => "never".to_owned(),
-            (None, true) => "oov".to_owned(),
-            (Some(measure), false) => measure.name().to_owned(),
-            (Some(measure), true) => format!("{measure}+oov"),
-        }
+        let measure = self.measure.map(Measure::name);
+        let parts = [measure, self.syntax.map(Phrases::name), self.oov.then_some("oov")];
+        let parts: Vec<&str> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { "never".to_owned() } else { parts.join("+") }
     }
 }
 
@@ -169,6 +204,8 @@ pub struct MethodRun {
     pub method: String,
     /// The threshold, if it has one.
     pub threshold: Option<f64>,
+    /// How phrases grow, if they do.
+    pub growth: Option<Growth>,
     /// Slot F1 on in-domain test, in percent; unknown spans count as wrong.
     pub test_f1: f64,
     /// How new concepts were found.
@@ -268,23 +305,30 @@ pub fn judge(
     let TrainSettings { seed, calibrate, .. } = model.record().settings;
     let measures = settings.measures();
     let assessor = Assessor::new(model, &measures, &dataset.train, seed)?;
-    let assess = |corpus| Assessment::new(model, &assessor, corpus);
-    let [valid, test, new] = [&dataset.valid, &dataset.test, new_concepts].map(assess);
+    let syntax = Syntax::english();
+    let mut syntax = syntax.worker();
+    let pretence = Pretence::new(&mut syntax, &dataset.valid.utterances);
+    let grown: Vec<Measure> = [CONFIDENCE, ENTROPY].into_iter().flatten().collect();
+    let pretending = Assessor::new(model, &grown, &dataset.train, seed)?;
+    let pretended = Assessment::new(model, &pretending, &pretence.utterances);
+    let [valid, test, new] = [&dataset.valid, &dataset.test, new_concepts]
+        .map(|corpus| Assessment::new(model, &assessor, &corpus.utterances));
+    let [test, new] = [test, new].map(|assessment| assessment.parsed(&mut syntax));
     let outside = words_outside_slots(&dataset.train, model);
-    let methods = settings
-        .methods()
-        .into_iter()
-        .map(|method| {
-            let measure_idx = measures.iter().position(|&measure| Some(measure) == method.measure);
-            let threshold = match measure_idx {
-                Some(idx) => Some((idx, valid.threshold(&measures, idx, settings.budget)?)),
-                None => None,
-            };
-            let rule = Rule { model, threshold, outside: method.oov.then_some(&outside) };
-            rule.judge(method, &test, &new)
-        })
-        .collect::<Result<Vec<_>>>()?;
-    let plain = test.evaluate(|_, _| false)?.report();
+    let judge = |method: Method| {
+        let choose =
+            |measure| valid.threshold(measure, settings.budget).map(|threshold| (measure, threshold));
+        let threshold = method.measure.map(choose).transpose()?;
+        let rule = Rule { model, threshold, outside: method.oov.then_some(&outside), growth: None };
+        let growth = method.syntax.and_then(|phrases| {
+            let opinions: Vec<Opinion> =
+                (0..pretence.utterances.len()).map(|i| rule.opinion(&pretended, i)).collect();
+            pretence.choose(phrases.rules(), &opinions)
+        });
+        Rule { growth, ..rule }.judge(method, &test, &new)
+    };
+    let methods = settings.methods().into_iter().map(judge).collect::<Result<Vec<_>>>()?;
+    let plain = test.evaluate_first_choices()?.report();
     let reliability = test.reliability()?;
     let with_sample = with_sample.then(|| sample(model, &measures, &test, &new, &reliability));
     Ok(ModelRun {
@@ -315,55 +359,70 @@ fn words_outside_slots<'c>(train: &'c Corpus, model: &'c Model) -> HashSet<&'c s
         .collect()
 }
 
-/// A corpus and what a model thinks of its words.
+/// Utterances and what a model thinks of their words.
 pub(super) struct Assessment<'a> {
     utterances: &'a [Utterance],
+    measures: &'a [Measure],
     assessed: Vec<Assessed>,
     first_choices: Vec<Vec<&'a str>>,
+    parses: Vec<Parse>,
 }
 
 impl<'a> Assessment<'a> {
-    pub(super) fn new(model: &'a Model, assessor: &Assessor<'a>, corpus: &'a Corpus) -> Self {
-        let assessed = assessor.assess(&corpus.utterances);
+    pub(super) fn new(model: &'a Model, assessor: &'a Assessor<'a>, utterances: &'a [Utterance]) -> Self {
+        let assessed = assessor.assess(utterances);
         let name = |&label: &u32| model.features().labels.name(label);
         let first_choices =
             assessed.iter().map(|assessed| assessed.first_choices.iter().map(name).collect()).collect();
-        Assessment { utterances: &corpus.utterances, assessed, first_choices }
+        let measures = assessor.measures();
+        Assessment { utterances, measures, assessed, first_choices, parses: Vec::new() }
     }
 
-    pub(super) fn threshold(
-        &self,
-        measures: &[Measure],
-        measure_idx: usize,
-        budget: f64,
-    ) -> Result<Threshold> {
-        let judged: Vec<_> = (self.utterances.iter().zip(&self.assessed).zip(&self.first_choices))
-            .map(|((utterance, assessed), first_choices)| Judged {
+    /// The same with trees, which phrases need.
+    pub(super) fn parsed(self, syntax: &mut SyntaxWorker<'_>) -> Self {
+        let mut parse = |utterance: &Utterance| {
+            syntax.parse(&utterance.words.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        Assessment { parses: self.utterances.iter().map(&mut parse).collect(), ..self }
+    }
+
+    fn uncertainty(&self, i: usize, measure: Measure) -> &[f64] {
+        let measure_idx = self.measures.iter().position(|&other| other == measure);
+        measure_idx.map_or(&[], |measure_idx| &self.assessed[i].uncertainty[measure_idx])
+    }
+
+    pub(super) fn threshold(&self, measure: Measure, budget: f64) -> Result<Threshold> {
+        let judged: Vec<_> = (self.utterances.iter().zip(&self.first_choices).enumerate())
+            .map(|(i, (utterance, first_choices))| Judged {
                 gold: &utterance.labels,
                 first_choices,
-                uncertainty: &assessed.uncertainty[measure_idx],
+                uncertainty: self.uncertainty(i, measure),
             })
             .collect();
-        Threshold::choose(measures[measure_idx].name(), budget, &judged)
+        Threshold::choose(measure.name(), budget, &judged)
     }
 
-    /// The final labels of an utterance, with the words unknown that `is_unknown` says by their number.
-    pub(super) fn labels(
-        &self,
-        i: usize,
-        is_unknown: impl Fn(usize, usize) -> bool,
-    ) -> Vec<std::borrow::Cow<'a, str>> {
-        let first = &self.first_choices[i];
-        let unknown: Vec<bool> = (0..first.len()).map(|word| is_unknown(i, word)).collect();
-        mark(first, &unknown)
-    }
-
-    pub(super) fn evaluate(&self, is_unknown: impl Fn(usize, usize) -> bool) -> Result<Evaluation> {
+    /// Slot F1 with the words unknown that `unknown` says for an utterance.
+    pub(super) fn evaluate(&self, unknown: impl Fn(usize) -> Vec<bool>) -> Result<Evaluation> {
         let mut evaluation = Evaluation::new(Mode::Conlleval);
         for (i, utterance) in self.utterances.iter().enumerate() {
-            evaluation.add(&utterance.labels, &self.labels(i, &is_unknown), "", "")?;
+            evaluation.add(&utterance.labels, &mark(&self.first_choices[i], &unknown(i)), "", "")?;
         }
         Ok(evaluation)
+    }
+
+    /// Slot F1 without a threshold.
+    pub(super) fn evaluate_first_choices(&self) -> Result<Evaluation> {
+        self.evaluate(|i| vec![false; self.first_choices[i].len()])
+    }
+
+    /// How new concepts are found with the words unknown that `unknown` says.
+    pub(super) fn new_concepts(&self, unknown: impl Fn(usize) -> Vec<bool>) -> Result<NewConceptScores> {
+        let mut found = NewConcepts::default();
+        for (i, utterance) in self.utterances.iter().enumerate() {
+            found.add(utterance, &mark(&self.first_choices[i], &unknown(i)))?;
+        }
+        Ok(found.scores())
     }
 
     /// The words with whether the tagger's own label is right.
@@ -399,40 +458,50 @@ impl<'a> Assessment<'a> {
 
 /// When a word is unknown.
 pub(super) struct Rule<'a> {
-    model: &'a Model,
-    threshold: Option<(usize, Threshold)>,
-    outside: Option<&'a HashSet<&'a str>>,
+    pub(super) model: &'a Model,
+    pub(super) threshold: Option<(Measure, Threshold)>,
+    pub(super) outside: Option<&'a HashSet<&'a str>>,
+    pub(super) growth: Option<Growth>,
 }
 
-impl<'a> Rule<'a> {
-    /// Words over the threshold of the only measure.
-    pub(super) fn over(model: &'a Model, threshold: Threshold) -> Self {
-        Rule { model, threshold: Some((0, threshold)), outside: None }
+impl Rule<'_> {
+    /// Which words of an utterance are unknown.
+    pub(super) fn unknown(&self, assessment: &Assessment<'_>, i: usize) -> Vec<bool> {
+        let Opinion { unknown, probabilities } = self.opinion(assessment, i);
+        match &self.growth {
+            Some(growth) if unknown.contains(&true) => {
+                growth.grow(&assessment.parses[i], &unknown, &probabilities)
+            }
+            _ => unknown,
+        }
     }
 
-    pub(super) fn is_unknown(&self, assessment: &Assessment<'_>, i: usize, word: usize) -> bool {
-        let over = self.threshold.as_ref().is_some_and(|(measure_idx, threshold)| {
-            threshold.is_unknown(assessment.assessed[i].uncertainty[*measure_idx][word])
-        });
-        let never_outside = || {
-            self.outside.is_some_and(|outside| {
-                let form = self.model.normalizer().vocabulary_form(&assessment.utterances[i].words[word]);
-                assessment.first_choices[i][word] == "O" && !outside.contains(form)
-            })
-        };
-        over || never_outside()
+    /// Which words are unknown before phrases grow, and the probabilities of all labels.
+    fn opinion(&self, assessment: &Assessment<'_>, i: usize) -> Opinion {
+        let words = &assessment.utterances[i].words;
+        let mut unknown = vec![false; words.len()];
+        if let Some((measure, threshold)) = &self.threshold {
+            for (unknown, &uncertainty) in unknown.iter_mut().zip(assessment.uncertainty(i, *measure)) {
+                *unknown = threshold.is_unknown(uncertainty);
+            }
+        }
+        if let Some(outside) = self.outside {
+            let labels = &assessment.first_choices[i];
+            for ((unknown, word), &label) in unknown.iter_mut().zip(words).zip(labels) {
+                let form = self.model.normalizer().vocabulary_form(word);
+                *unknown |= label == "O" && !outside.contains(form);
+            }
+        }
+        Opinion { unknown, probabilities: assessment.assessed[i].probabilities.clone() }
     }
 
     fn judge(&self, method: Method, test: &Assessment<'_>, new: &Assessment<'_>) -> Result<MethodRun> {
-        let mut found = NewConcepts::default();
-        for (i, utterance) in new.utterances.iter().enumerate() {
-            found.add(utterance, &new.labels(i, |i, word| self.is_unknown(new, i, word)))?;
-        }
         Ok(MethodRun {
             method: method.name(),
             threshold: self.threshold.as_ref().map(|(_, threshold)| threshold.value),
-            test_f1: test.evaluate(|i, word| self.is_unknown(test, i, word))?.report().slot_f1,
-            new_concepts: found.scores(),
+            growth: self.growth,
+            test_f1: test.evaluate(|i| self.unknown(test, i))?.report().slot_f1,
+            new_concepts: new.new_concepts(|i| self.unknown(new, i))?,
         })
     }
 }

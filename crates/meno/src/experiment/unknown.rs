@@ -7,7 +7,8 @@ use crate::Result;
 use crate::corpus::Corpus;
 use crate::decision::Threshold;
 use crate::engine::{Assessor, Measure, Model};
-use crate::metrics::new_concepts::{NewConceptScores, NewConcepts};
+use crate::metrics::new_concepts::NewConceptScores;
+use crate::syntax::Syntax;
 
 /// A model that is judged by one measure.
 pub struct Judge<'m> {
@@ -41,36 +42,41 @@ impl<'m> Judge<'m> {
         Ok(Judge { model, measure, assessor: Assessor::new(model, &[measure], train, seed)? })
     }
 
-    /// The lowest threshold that costs at most `budget` points of slot F1 on `valid`.
+    /// The lowest threshold that costs at most `budget` points of slot F1 on `valid`, before phrases grow.
     pub fn threshold(&self, budget: f64, valid: &Corpus) -> Result<Threshold> {
-        Assessment::new(self.model, &self.assessor, valid).threshold(&[self.measure], 0, budget)
+        self.assess(valid).threshold(self.measure, budget)
     }
 
-    /// The cost of a threshold on in-domain utterances, and its gain on those with new concepts, if there are any.
+    /// The cost of a threshold on in-domain utterances, and its gain on those with new concepts, if there are any; both
+    /// with the growth of the model.
     pub fn judge(
         &self,
         threshold: &Threshold,
         test: &Corpus,
         new_concepts: Option<&Corpus>,
     ) -> Result<(Cost, Option<Gain>)> {
-        let rule = Rule::over(self.model, threshold.clone());
-        let test = Assessment::new(self.model, &self.assessor, test);
-        let f1 = |is_unknown: &dyn Fn(usize, usize) -> bool| -> Result<f64> {
-            Ok(test.evaluate(is_unknown)?.report().slot_f1)
+        let syntax = Syntax::english();
+        let mut syntax = syntax.worker();
+        let rule = Rule {
+            model: self.model,
+            threshold: Some((self.measure, threshold.clone())),
+            outside: None,
+            growth: self.model.growth().copied(),
         };
+        let test = self.assess(test).parsed(&mut syntax);
         let cost = Cost {
-            slot_f1_before: f1(&|_, _| false)?,
-            slot_f1: f1(&|i, word| rule.is_unknown(&test, i, word))?,
+            slot_f1_before: test.evaluate_first_choices()?.report().slot_f1,
+            slot_f1: test.evaluate(|i| rule.unknown(&test, i))?.report().slot_f1,
         };
         let gain = |corpus: &Corpus| -> Result<Gain> {
-            let new = Assessment::new(self.model, &self.assessor, corpus);
-            let mut found = NewConcepts::default();
-            for (i, utterance) in corpus.utterances.iter().enumerate() {
-                found.add(utterance, &new.labels(i, |i, word| rule.is_unknown(&new, i, word)))?;
-            }
+            let new = self.assess(corpus).parsed(&mut syntax);
             let words = rank(&[self.measure], &test, &new)?.swap_remove(0);
-            Ok(Gain { new_concepts: found.scores(), words })
+            Ok(Gain { new_concepts: new.new_concepts(|i| rule.unknown(&new, i))?, words })
         };
         Ok((cost, new_concepts.map(gain).transpose()?))
+    }
+
+    fn assess<'a>(&'a self, corpus: &'a Corpus) -> Assessment<'a> {
+        Assessment::new(self.model, &self.assessor, &corpus.utterances)
     }
 }

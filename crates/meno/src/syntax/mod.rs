@@ -8,12 +8,13 @@
 //! - `lexicon`, `memory`, `network`, `transitions`, `parser`, `model`: what finds the trees.
 //! - `gradient`, `train`: how it learns that.
 //! - `evaluate`: how good it is.
-//! - `phrase`, `yardstick`: from unknown words to phrases, and how well that works.
+//! - `phrase`, `growth`, `yardstick`: from unknown words to phrases, as a model does it, and how well that works.
 
 mod clitics;
 pub mod conllu;
 pub mod evaluate;
 mod gradient;
+mod growth;
 mod lexicon;
 mod memory;
 mod model;
@@ -32,6 +33,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 pub use evaluate::Scores;
+pub use growth::{Growth, Opinion, Pretence};
 pub use model::Record;
 pub use train::SyntaxSettings;
 pub use treebank::{Tree, utterance_key};

@@ -15,11 +15,14 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Parse, Upos};
 use crate::Error;
 
 /// What belongs to a phrase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Rule {
     /// The head of the noun phrase with all its descendants.
     Literal,
@@ -61,16 +64,18 @@ impl FromStr for Rule {
 }
 
 /// Why a word was added to a phrase.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Why {
     /// The word of the phrase from which it was reached, from 0.
     pub from: usize,
     /// How.
+    #[serde(flatten)]
     pub link: Link,
 }
 
 /// What joins two words of a phrase.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Link {
     /// It is the head; the relation is that of the other word.
     Head(Arc<str>),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 macro_rules! tags {
     ($($name:ident $text:literal $what:literal,)*) => {
         /// A universal part-of-speech tag.
@@ -54,5 +56,11 @@ impl Upos {
 impl fmt::Display for Upos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+impl Serialize for Upos {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }

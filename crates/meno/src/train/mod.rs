@@ -328,6 +328,7 @@ impl<'a> Fit<'a> {
             parameters: best.parameters,
             record: best.record,
             threshold: None,
+            phrases: None,
         }
     }
 
