@@ -103,7 +103,7 @@ fn killed_child(location: &str, round: usize, after: Duration) -> Vec<String> {
     let mut stdout: BufReader<ChildStdout> = BufReader::new(child.stdout.take().unwrap());
     let mut text = String::new();
     // Every tenth is killed while it opens the store.
-    if round % 10 > 0 {
+    if !round.is_multiple_of(10) {
         stdout.read_line(&mut text).unwrap();
     }
     std::thread::sleep(after);

@@ -2,16 +2,16 @@
 //!
 //! Words, slots, values and owners are kept once and named by numbers; a concept is 32 bytes and 4 for each word. Its key is
 //! its owner with the stems of its words, so a search for a user meets that user's concepts and everyone's, and no other.
-//! A search looks up every run of words that is not longer than the longest phrase beginning with its first word.
+//! A search looks up every run of words that is not longer than the longest phrase beginning with its first word; longer
+//! ones than one word only if some phrase begins with its first two, as a small filter tells.
 //!
 //! Not given back until the index is built anew: the text of words, slots, values and owners that no concept has any more.
 
 use std::cmp::Reverse;
-use std::hash::{BuildHasher, RandomState};
 
 use super::concept::{Concept, MAX_WORDS};
-use super::normal::{LoneS, Words};
-use super::table::{Interner, Table};
+use super::normal::{LoneS, Word, Words};
+use super::table::{Filter, Hasher, Interner, Table};
 
 /// What of a concept is needed to find it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +67,11 @@ pub struct Index {
     n_stale: usize,
     by_phrase: Table,
     by_id: Table,
-    hasher: RandomState,
-    seed: u64,
+    /// The first two words of phrases.
+    pairs: Filter,
+    hasher: Hasher,
+    /// What phrases are read into.
+    buffer: Words,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +81,7 @@ struct Indexed {
     start: u32,
     /// A part of the hash of its words as they are, not of their stems.
     exact: u32,
+    /// None if its place is free.
     n_words: u8,
     has_value: bool,
     owner: u32,
@@ -111,7 +115,6 @@ impl Index {
     pub fn with_capacity(capacity: usize) -> Self {
         let mut owners = Interner::default();
         owners.intern("");
-        let hasher = RandomState::new();
         Index {
             words: Interner::default(),
             slots: Interner::default(),
@@ -124,8 +127,9 @@ impl Index {
             n_stale: 0,
             by_phrase: Table::with_capacity(capacity),
             by_id: Table::with_capacity(capacity),
-            seed: hasher.hash_one(0),
-            hasher,
+            pairs: Filter::with_capacity(capacity),
+            hasher: Hasher::default(),
+            buffer: Words::default(),
         }
     }
 
@@ -144,23 +148,29 @@ impl Index {
     /// A phrase that [`super::Draft::check`] refuses, without words or with too many, is never found.
     pub fn insert(&mut self, entry: Entry<'_>) {
         self.remove(entry.id);
-        let words = Words::read(entry.phrase, LoneS::Joined);
-        if words.is_empty() || words.len() > MAX_WORDS {
-            return;
+        let mut words = std::mem::take(&mut self.buffer);
+        words.read_into(entry.phrase, LoneS::Joined);
+        if !words.is_empty() && words.len() <= MAX_WORDS {
+            self.insert_words(entry, &words);
         }
-        let start = self.phrases.len() as u32;
-        let mut exact = self.seed;
+        self.buffer = words;
+    }
+
+    fn insert_words(&mut self, entry: Entry<'_>, words: &Words) {
+        let start = self.phrases.len();
+        let mut exact = 0;
         for word in words.iter() {
-            self.phrases.push(self.words.intern(word.stem));
-            exact = mix(exact, self.hasher.hash_one(word.normal));
+            let id = self.words.intern(word.stem);
+            self.phrases.push(id);
+            exact = self.mix_exact(exact, id, word);
         }
         self.longest.resize(self.words.len(), 0);
         let n_words = words.len() as u8;
-        let longest = &mut self.longest[self.phrases[start as usize] as usize];
+        let longest = &mut self.longest[self.phrases[start] as usize];
         *longest = n_words.max(*longest);
         let indexed = Indexed {
             id: entry.id,
-            start,
+            start: start as u32,
             exact: exact as u32,
             n_words,
             has_value: entry.value.is_some(),
@@ -169,6 +179,12 @@ impl Index {
             value: self.values.intern(entry.value.unwrap_or("")),
         };
         self.place(indexed);
+    }
+
+    /// Goes on with the hash of words as they are; most are their own stems.
+    fn mix_exact(&self, hash: u64, stem: u32, word: Word<'_>) -> u64 {
+        let number = if word.normal == word.stem { u64::from(stem) } else { self.hasher.text(word.normal) };
+        self.hasher.mix(hash, number)
     }
 
     fn place(&mut self, indexed: Indexed) {
@@ -184,6 +200,25 @@ impl Index {
         };
         self.by_phrase.insert(self.key(&indexed), at);
         self.by_id.insert(self.id_hash(indexed.id), at);
+        if self.pairs.is_full() {
+            self.refilter();
+        } else if let Some(pair) = self.pair(self.phrase(&indexed)) {
+            self.pairs.insert(pair);
+        }
+    }
+
+    /// Makes the filter anew, with room for as many again.
+    fn refilter(&mut self) {
+        let mut pairs = Filter::with_capacity(2 * self.concepts.len());
+        let phrases = self.concepts.iter().map(|indexed| self.phrase(indexed));
+        phrases.filter_map(|phrase| self.pair(phrase)).for_each(|pair| pairs.insert(pair));
+        self.pairs = pairs;
+    }
+
+    /// The hash of the first two words.
+    fn pair(&self, words: &[u32]) -> Option<u64> {
+        let &[first, second, ..] = words else { return None };
+        Some(self.hasher.mix(self.hasher.mix(0, first.into()), second.into()))
     }
 
     /// Takes a concept out; whether it was there.
@@ -195,6 +230,7 @@ impl Index {
         let indexed = self.concepts[at as usize];
         self.by_id.remove(hash, at);
         self.by_phrase.remove(self.key(&indexed), at);
+        self.concepts[at as usize] = Indexed { start: 0, n_words: 0, ..indexed };
         self.free.push(at);
         self.n_stale += usize::from(indexed.n_words);
         if self.n_stale > self.phrases.len() / 2 {
@@ -206,9 +242,7 @@ impl Index {
     /// Drops the words of concepts that are gone.
     fn compact(&mut self) {
         let mut phrases = Vec::with_capacity(self.phrases.len() - self.n_stale);
-        let mut is_free = vec![false; self.concepts.len()];
-        self.free.iter().for_each(|&at| is_free[at as usize] = true);
-        for (indexed, _) in self.concepts.iter_mut().zip(is_free).filter(|(_, is_free)| !is_free) {
+        for indexed in self.concepts.iter_mut().filter(|indexed| indexed.n_words > 0) {
             let start = indexed.start as usize;
             indexed.start = phrases.len() as u32;
             phrases.extend_from_slice(&self.phrases[start..start + usize::from(indexed.n_words)]);
@@ -239,42 +273,45 @@ impl Index {
     }
 
     fn find_words<'i>(&'i self, words: &Words, owners: [Option<u32>; 2], found: &mut Vec<Found<'i>>) {
-        let places: Vec<_> = words.iter().collect();
-        let ids: Vec<Option<u32>> = places.iter().map(|word| self.words.id(word.stem)).collect();
-        let mut run = Vec::new();
-        for (first, longest) in ids.iter().map(|id| id.map_or(0, |id| self.longest[id as usize])).enumerate()
-        {
-            let mut hash = self.seed;
+        let places: Vec<_> = words.iter().map(|word| (word, self.words.id(word.stem))).collect();
+        let mut run = Vec::with_capacity(MAX_WORDS);
+        for first in 0..places.len() {
+            let longest = places[first].1.map_or(0, |id| self.longest[id as usize]);
+            let mut hash = 0;
             run.clear();
-            for id in ids[first..].iter().take(usize::from(longest)) {
+            for (_, id) in places[first..].iter().take(usize::from(longest)) {
                 let Some(id) = *id else { break };
                 run.push(id);
-                hash = mix(hash, u64::from(id));
+                hash = self.hasher.mix(hash, id.into());
+                if run.len() == 2 && !self.pairs.may_have(hash) {
+                    break;
+                }
                 for owner in owners.into_iter().flatten() {
                     let matches = |&at: &u32| {
                         let indexed = &self.concepts[at as usize];
                         indexed.owner == owner && self.phrase(indexed) == run.as_slice()
                     };
-                    let there = self.by_phrase.candidates(mix(hash, u64::from(owner))).filter(matches);
+                    let key = self.hasher.mix(hash, owner.into());
+                    let there = self.by_phrase.candidates(key).filter(matches);
                     found.extend(there.map(|at| self.found(at, &places[first..first + run.len()])));
                 }
             }
         }
     }
 
-    fn found(&self, at: u32, words: &[super::normal::Word<'_>]) -> Found<'_> {
+    fn found(&self, at: u32, words: &[(Word<'_>, Option<u32>)]) -> Found<'_> {
         let indexed = &self.concepts[at as usize];
-        let exact =
-            words.iter().fold(self.seed, |hash, word| mix(hash, self.hasher.hash_one(word.normal))) as u32;
+        let stems = self.phrase(indexed).iter();
+        let exact = stems.zip(words).fold(0, |hash, (&stem, &(word, _))| self.mix_exact(hash, stem, word));
         Found {
             id: indexed.id,
             slot: self.slots.text(indexed.slot),
             value: indexed.has_value.then(|| self.values.text(indexed.value)),
             own: indexed.owner != EVERYONE,
-            exact: exact == indexed.exact,
+            exact: exact as u32 == indexed.exact,
             n_words: words.len(),
-            start: words[0].start,
-            end: words[words.len() - 1].end,
+            start: words[0].0.start,
+            end: words[words.len() - 1].0.end,
         }
     }
 
@@ -283,17 +320,12 @@ impl Index {
     }
 
     fn key(&self, indexed: &Indexed) -> u64 {
-        let hash = self.phrase(indexed).iter().fold(self.seed, |hash, &word| mix(hash, u64::from(word)));
-        mix(hash, u64::from(indexed.owner))
+        let phrase = self.phrase(indexed).iter();
+        let hash = phrase.fold(0, |hash, &word| self.hasher.mix(hash, word.into()));
+        self.hasher.mix(hash, indexed.owner.into())
     }
 
     fn id_hash(&self, id: u64) -> u64 {
-        mix(self.seed, id)
+        self.hasher.mix(0, id)
     }
-}
-
-/// Folds a number into a hash: the halves of a product of two 64-bit numbers.
-fn mix(hash: u64, number: u64) -> u64 {
-    let product = u128::from(hash ^ 0x9E37_79B9_7F4A_7C15) * u128::from(number ^ 0xD6E8_FEB8_6659_FD93);
-    (product as u64) ^ (product >> 64) as u64
 }

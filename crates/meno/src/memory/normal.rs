@@ -36,17 +36,16 @@ pub(super) struct Word<'a> {
 }
 
 /// What becomes of an `s` between spaces, after a word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LoneS {
     /// It is a word: `play s club 7`.
-    #[default]
     Apart,
     /// It ends the word before: `my driver s license`.
     Joined,
 }
 
 /// The words of a text.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Words {
     /// The normal forms, one after the other, and so the stems.
     normals: String,
@@ -66,12 +65,23 @@ struct Placed {
 
 impl Words {
     pub(super) fn read(text: &str, lone_s: LoneS) -> Self {
-        let mut reader = Reader { lone_s, ..Reader::default() };
+        let mut words = Words::default();
+        words.read_into(text, lone_s);
+        words
+    }
+
+    /// As [`Words::read`], in the place of what was there: without allocation once it has grown.
+    pub(super) fn read_into(&mut self, text: &str, lone_s: LoneS) {
+        let mut reader = Reader { words: std::mem::take(self), lone_s, open: None, apostrophe: None };
+        reader.words.normals.clear();
+        reader.words.stems.clear();
+        reader.words.places.clear();
+        reader.words.has_lone_s = false;
         for (at, c) in text.char_indices() {
             reader.read(c, at..at + c.len_utf8());
         }
         reader.close();
-        reader.words
+        *self = reader.words;
     }
 
     pub(super) fn len(&self) -> usize {
@@ -94,7 +104,6 @@ impl Words {
 }
 
 /// Reads a text character by character.
-#[derive(Default)]
 struct Reader {
     words: Words,
     lone_s: LoneS,

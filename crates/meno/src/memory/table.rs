@@ -87,19 +87,81 @@ impl Table {
 
 const UPPER: u64 = 0xFFFF_FFFF_0000_0000;
 
+/// Hashes numbers and texts by products of 64-bit numbers whose halves are folded, as wyhash does.
+///
+/// Its keys are random, so that nobody can teach words that all fall into one place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hasher {
+    keys: [u64; 2],
+}
+
+impl Default for Hasher {
+    fn default() -> Self {
+        let state = RandomState::new();
+        Hasher { keys: [state.hash_one(1), state.hash_one(2)] }
+    }
+}
+
+impl Hasher {
+    /// Folds a number into a hash; 0 is the hash of nothing.
+    pub(super) fn mix(&self, hash: u64, number: u64) -> u64 {
+        let product = u128::from(hash ^ self.keys[0]) * u128::from(number ^ self.keys[1]);
+        (product as u64) ^ (product >> 64) as u64
+    }
+
+    pub(super) fn text(&self, text: &str) -> u64 {
+        let (chunks, rest) = text.as_bytes().as_chunks::<8>();
+        let hash = chunks.iter().fold(0, |hash, &chunk| self.mix(hash, u64::from_le_bytes(chunk)));
+        let last = rest.iter().fold(0, |last, &byte| last << 8 | u64::from(byte));
+        self.mix(self.mix(hash, last), text.len() as u64)
+    }
+}
+
+/// A set of hashes that may take a few others for its own: one bit each, and at least 16 for each that it was made for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Filter {
+    bits: Vec<u64>,
+    len: usize,
+}
+
+impl Filter {
+    pub(super) fn with_capacity(capacity: usize) -> Self {
+        Filter { bits: vec![0; (capacity / 4).next_power_of_two()], len: 0 }
+    }
+
+    /// Whether another would make it too full; then it must be made anew.
+    pub(super) fn is_full(&self) -> bool {
+        self.len >= 4 * self.bits.len()
+    }
+
+    pub(super) fn insert(&mut self, hash: u64) {
+        let (word, bit) = self.place(hash);
+        self.bits[word] |= bit;
+        self.len += 1;
+    }
+
+    pub(super) fn may_have(&self, hash: u64) -> bool {
+        let (word, bit) = self.place(hash);
+        self.bits.get(word).is_some_and(|bits| bits & bit != 0)
+    }
+
+    fn place(&self, hash: u64) -> (usize, u64) {
+        ((hash >> 32) as usize & self.bits.len().wrapping_sub(1), 1 << (hash & 63))
+    }
+}
+
 /// Texts with numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interner {
     texts: String,
     ends: Vec<usize>,
     table: Table,
-    /// Has a seed of its own, so that nobody can teach words that all fall into one place.
-    hasher: RandomState,
+    hasher: Hasher,
 }
 
 impl Interner {
     pub(super) fn id(&self, text: &str) -> Option<u32> {
-        self.id_hashed(text, self.hasher.hash_one(text))
+        self.id_hashed(text, self.hasher.text(text))
     }
 
     fn id_hashed(&self, text: &str, hash: u64) -> Option<u32> {
@@ -107,7 +169,7 @@ impl Interner {
     }
 
     pub(super) fn intern(&mut self, text: &str) -> u32 {
-        let hash = self.hasher.hash_one(text);
+        let hash = self.hasher.text(text);
         self.id_hashed(text, hash).unwrap_or_else(|| {
             let id = self.ends.len() as u32;
             self.texts.push_str(text);
@@ -163,6 +225,14 @@ mod tests {
                 right.sort_unstable();
                 prop_assert_eq!(found, right);
             }
+        }
+
+        #[test]
+        fn a_filter_has_what_it_was_given(hashes in prop::collection::vec(any::<u64>(), 0..100)) {
+            let mut filter = Filter::with_capacity(hashes.len());
+            hashes.iter().for_each(|&hash| filter.insert(hash));
+            prop_assert!(hashes.iter().all(|&hash| filter.may_have(hash)));
+            prop_assert!(!Filter::default().may_have(7));
         }
 
         #[test]
