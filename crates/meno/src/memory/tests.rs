@@ -231,10 +231,10 @@ fn stems(text: &str, lone_s: LoneS) -> Vec<(String, usize, usize)> {
     Words::read(text, lone_s).iter().map(|word| (word.stem.to_owned(), word.start, word.end)).collect()
 }
 
-type Seen = (u64, usize, usize);
+type Spot = (u64, usize, usize);
 
 /// Compares every run of words with every concept.
-fn naive(entries: &[(u64, String, String, Option<String>)], text: &str, user: Option<&str>) -> Vec<Seen> {
+fn naive(entries: &[(u64, String, String, Option<String>)], text: &str, user: Option<&str>) -> Vec<Spot> {
     let mut seen = Vec::new();
     for words in [stems(text, LoneS::Apart), stems(text, LoneS::Joined)] {
         for (id, phrase, _, owner) in entries {
@@ -276,7 +276,7 @@ proptest! {
         }
         let found = index.find(&text, user.as_deref());
         prop_assert!(found.windows(2).all(|pair| pair[0].n_words >= pair[1].n_words));
-        let mut seen: Vec<Seen> = found.iter().map(|found| (found.id, found.start, found.end)).collect();
+        let mut seen: Vec<Spot> = found.iter().map(|found| (found.id, found.start, found.end)).collect();
         seen.sort_unstable();
         prop_assert_eq!(seen, naive(&entries, &text, user.as_deref()));
     }
