@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use expect_test::{Expect, expect};
-use support::{meno, names, pipe, run, shown, trained};
+use support::{meno, names, pipe, run, shown, tiny_dataset, trained};
 
 /// What a command with quoted arguments does.
 fn typed(dir: &Path, args: &[&str]) -> String {
@@ -418,6 +418,30 @@ fn what_was_taught_is_known_when_tagging() {
     assert!(spans("tag m", "play blue").ends_with(" null"), "no memory without a store");
     let missing = run(dir, "tag m data/test/seq.in --store nowhere.db");
     assert!(missing.starts_with("exit 2\n---\nerror: there is no concept store at nowhere.db"), "{missing}");
+}
+
+#[test]
+fn what_memory_gives_is_measured() {
+    let dir = tiny_dataset();
+    let dir = dir.path();
+    fs::copy(trained().join("m"), dir.join("m")).unwrap();
+    for (name, text) in [
+        ("seq.in", "play zorblax quux\nwake me with zorblax quux\n"),
+        ("seq.out", "O B-unknown I-unknown\nO O O B-unknown I-unknown\n"),
+        ("seq.true", "O B-song I-song\nO O O B-song I-song\n"),
+        ("label", "play\nalarm\n"),
+    ] {
+        fs::create_dir_all(dir.join("data/new")).unwrap();
+        fs::write(dir.join("data/new").join(name), text).unwrap();
+    }
+    let output = meno(dir, "experiment memory m data --new new --concepts 50").output().unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let help = &json["help"];
+    assert_eq!((help["concepts"].as_u64(), help["tested"].as_u64()), (Some(1), Some(1)));
+    assert_eq!(help["recognised_after"], 100.0, "{help}");
+    assert_eq!(json["harm"]["concepts"], 50);
+    assert!(json["harm"]["slot_f1_after"].as_f64().unwrap() > 90.0, "{json}");
 }
 
 /// A server that ends with this process, if one can be had.

@@ -65,8 +65,7 @@ impl Memory {
     /// Opens a store ([`open`]) and reads all its concepts.
     pub fn open(location: &str, access: Access) -> Result<Memory> {
         let mut store = open(location, access)?;
-        let mut index = Index::with_capacity(store.count()? as usize);
-        let seen = store.entries(&mut |entry| index.insert(entry))?;
+        let (index, seen) = load(store.as_mut())?;
         let shared = Arc::new(Shared {
             index: RwLock::new(index),
             seen: Mutex::new(seen),
@@ -223,9 +222,9 @@ impl Shared {
                 *seen = last;
             }
             News::Everything => {
-                let mut index = Index::with_capacity(store.count()? as usize);
-                *seen = store.entries(&mut |entry| index.insert(entry))?;
+                let (index, last) = load(store)?;
                 *self.index_mut() = index;
+                *seen = last;
             }
         }
         Ok(())
@@ -269,6 +268,49 @@ impl Drop for Shared {
             let _ = closing.join();
         }
     }
+}
+
+/// An [`Entry`] on its way to another thread.
+struct Row {
+    id: u64,
+    phrase: String,
+    slot: String,
+    value: Option<String>,
+    user: Option<String>,
+}
+
+/// Reads all concepts on this thread and indexes them on another; with the number to ask for news with.
+fn load(store: &mut dyn Store) -> Result<(Index, u64)> {
+    let capacity = store.count()? as usize;
+    std::thread::scope(|scope| {
+        let (sender, receiver) = std::sync::mpsc::sync_channel::<Vec<Row>>(8);
+        let indexing = scope.spawn(move || {
+            let mut index = Index::with_capacity(capacity);
+            for Row { id, phrase, slot, value, user } in receiver.into_iter().flatten() {
+                let (value, user) = (value.as_deref(), user.as_deref());
+                index.insert(Entry { id, phrase: &phrase, slot: &slot, value, user });
+            }
+            index
+        });
+        let mut rows = Vec::with_capacity(PORTION);
+        let seen = store.entries(&mut |entry| {
+            rows.push(Row {
+                id: entry.id,
+                phrase: entry.phrase.to_owned(),
+                slot: entry.slot.to_owned(),
+                value: entry.value.map(str::to_owned),
+                user: entry.user.map(str::to_owned),
+            });
+            if rows.len() == PORTION {
+                // It fails only if the other thread has ended, which is told below.
+                let _ = sender.send(std::mem::replace(&mut rows, Vec::with_capacity(PORTION)));
+            }
+        });
+        let _ = sender.send(rows);
+        drop(sender);
+        let ended = |_| Error::Database { store: "a thread".to_owned(), source: "it ended early".into() };
+        Ok((indexing.join().map_err(ended)?, seen?))
+    })
 }
 
 /// Follows the journal until nobody has the memory any more.

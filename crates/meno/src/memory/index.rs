@@ -52,12 +52,11 @@ pub struct Found<'i> {
 /// The phrases of all concepts.
 #[derive(Clone, Debug)]
 pub struct Index {
+    /// Stems; the byte of each is how long the longest phrase is that begins with it.
     words: Interner,
     slots: Interner,
     values: Interner,
     owners: Interner,
-    /// For each word, how long the longest phrase is that begins with it.
-    longest: Vec<u8>,
     concepts: Vec<Indexed>,
     /// Places in `concepts` that can be filled again.
     free: Vec<u32>,
@@ -120,7 +119,6 @@ impl Index {
             slots: Interner::default(),
             values: Interner::default(),
             owners,
-            longest: Vec::new(),
             concepts: Vec::with_capacity(capacity),
             free: Vec::new(),
             phrases: Vec::with_capacity(3 * capacity),
@@ -164,9 +162,8 @@ impl Index {
             self.phrases.push(id);
             exact = self.mix_exact(exact, id, word);
         }
-        self.longest.resize(self.words.len(), 0);
         let n_words = words.len() as u8;
-        let longest = &mut self.longest[self.phrases[start] as usize];
+        let longest = self.words.byte_mut(self.phrases[start]);
         *longest = n_words.max(*longest);
         let indexed = Indexed {
             id: entry.id,
@@ -252,7 +249,7 @@ impl Index {
     }
 
     /// Every concept of the user and of everyone whose phrase stands in the text: the one of most words first, then the one
-    /// that begins first, then the one that ends last; among those at one place the exact ones, then the user's own, then
+    /// that begins first, then exact ones, then the one that ends last; among those at one place the user's own first, then
     /// the newest.
     pub fn find(&self, text: &str, user: Option<&str>) -> Vec<Found<'_>> {
         let user = user.filter(|user| !user.is_empty()).and_then(|user| self.owners.id(user));
@@ -264,8 +261,8 @@ impl Index {
             self.find_words(&Words::read(text, LoneS::Joined), owners, &mut found);
         }
         let order = |found: &Found<'_>| {
-            let size = (Reverse(found.n_words), found.start, Reverse(found.end));
-            (size, !found.exact, !found.own, Reverse(found.id))
+            let place = (Reverse(found.n_words), found.start, !found.exact, Reverse(found.end));
+            (place, !found.own, Reverse(found.id))
         };
         found.sort_by_key(order);
         found.dedup();
@@ -276,7 +273,7 @@ impl Index {
         let places: Vec<_> = words.iter().map(|word| (word, self.words.id(word.stem))).collect();
         let mut run = Vec::with_capacity(MAX_WORDS);
         for first in 0..places.len() {
-            let longest = places[first].1.map_or(0, |id| self.longest[id as usize]);
+            let longest = places[first].1.map_or(0, |id| self.words.byte(id));
             let mut hash = 0;
             run.clear();
             for (_, id) in places[first..].iter().take(usize::from(longest)) {

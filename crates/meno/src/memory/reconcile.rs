@@ -139,7 +139,7 @@ impl Rule {
             return Some((found, slot));
         }
         let covered = &words[token_span.clone()];
-        let is_long = covered.len().min(same[0].n_words) >= self.long;
+        let is_long = covered.len() >= self.long;
         let is_unsure = |least: Seen| covered.iter().any(|word| word.unknown || word.seen <= least);
         let wins = |found: &&Found<'_>| match found.exact {
             true => is_long || is_unsure(Seen::Variant),

@@ -150,14 +150,18 @@ impl Filter {
     }
 }
 
-/// Texts with numbers.
+/// Texts with numbers, each with a byte that is free for use.
+///
+/// The number of a text is its place: to find one takes a look into the table and one at the text, wherever they are.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interner {
-    texts: String,
-    ends: Vec<usize>,
+    /// For each text its length in four bytes, its free byte, and the text.
+    texts: Vec<u8>,
     table: Table,
     hasher: Hasher,
 }
+
+const LENGTH: usize = 4;
 
 impl Interner {
     pub(super) fn id(&self, text: &str) -> Option<u32> {
@@ -165,27 +169,38 @@ impl Interner {
     }
 
     fn id_hashed(&self, text: &str, hash: u64) -> Option<u32> {
-        self.table.candidates(hash).find(|&id| self.text(id) == text)
+        self.table.candidates(hash).find(|&id| self.bytes(id) == text.as_bytes())
     }
 
     pub(super) fn intern(&mut self, text: &str) -> u32 {
         let hash = self.hasher.text(text);
         self.id_hashed(text, hash).unwrap_or_else(|| {
-            let id = self.ends.len() as u32;
-            self.texts.push_str(text);
-            self.ends.push(self.texts.len());
+            let id = u32::try_from(self.texts.len()).expect("different words take less than 4 GB");
+            self.texts.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            self.texts.push(0);
+            self.texts.extend_from_slice(text.as_bytes());
             self.table.insert(hash, id);
             id
         })
     }
 
     pub(super) fn text(&self, id: u32) -> &str {
-        let start = (id as usize).checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.texts[start..self.ends[id as usize]]
+        str::from_utf8(self.bytes(id)).expect("it was a text")
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.ends.len()
+    /// The free byte; 0 at first.
+    pub(super) fn byte(&self, id: u32) -> u8 {
+        self.texts[id as usize + LENGTH]
+    }
+
+    pub(super) fn byte_mut(&mut self, id: u32) -> &mut u8 {
+        &mut self.texts[id as usize + LENGTH]
+    }
+
+    fn bytes(&self, id: u32) -> &[u8] {
+        let (length, text) = self.texts[id as usize..].split_at(LENGTH);
+        let length = length.try_into().map_or(0, u32::from_le_bytes);
+        &text[1..1 + length as usize]
     }
 }
 
@@ -242,7 +257,9 @@ mod tests {
             for (text, &id) in texts.iter().zip(&ids) {
                 prop_assert_eq!(interner.text(id), text);
                 prop_assert_eq!(interner.id(text), Some(id));
+                *interner.byte_mut(id) = text.len() as u8 + 1;
             }
+            prop_assert!(texts.iter().zip(&ids).all(|(text, &id)| interner.byte(id) == text.len() as u8 + 1));
             prop_assert_eq!(interner.id("c"), None);
         }
     }

@@ -39,6 +39,7 @@ fn phrases_are_found_in_any_sentence() {
     check(&concepts, None, "play the driver’s mix", &["the driver’s mix playlist"]);
     check(&concepts, None, "play the driver s mix", &["the driver s mix playlist"]);
     check(&["st john s|city|-"], None, "to st john s", &["st john s city", "st john city ~"]);
+    check(&["blotto|artist|-"], None, "play blotto s hits", &["blotto artist", "blotto s artist ~"]);
     check(&concepts, None, "play the driver mixes", &["the driver mixes playlist ~"]);
     check(&concepts, None, "a burpee and a regret", &["regret song ~"]);
     check(&concepts, None, "play s club 7", &["s club 7 artist"]);
