@@ -2,6 +2,7 @@
 
 mod cells;
 mod figures;
+mod memory;
 mod paper;
 mod published;
 mod runs;
@@ -43,6 +44,8 @@ enum Command {
     Accuracy(AccuracyArgs),
     /// Find new concepts by every method of Shen, Chen and Jin (2020), and write their table and pictures.
     Paper(paper::Args),
+    /// Learn concepts, and measure what that breaks and what it finds.
+    Memory(memory::Args),
     /// Train the calibrated model with several values of a setting, and write a table and a picture.
     Sweep(sweep::Args),
 }
@@ -70,6 +73,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     match args.command {
         Command::Accuracy(args) => run_accuracy(&args),
         Command::Paper(args) => paper::run(args, style),
+        Command::Memory(args) => memory::run(&args),
         Command::Sweep(args) => sweep::run(args, style),
     }
 }

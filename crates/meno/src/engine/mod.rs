@@ -14,7 +14,7 @@ use crate::Result;
 use crate::corpus::Utterance;
 use crate::decision::{Judged, RUNNERS_UP, Reason, RunnerUp, Threshold, mark};
 use crate::encoder::{Calibration, Instructions, Kernels, Parameters, Prepared, SlotGated, Workspace};
-use crate::features::Features;
+use crate::features::{Features, UNKNOWN};
 use crate::logits::{Logits, largest, next_largest};
 use crate::metrics::{Evaluation, Mode};
 use crate::spans::{Span, assemble};
@@ -146,6 +146,12 @@ impl Model {
     /// How it reads text.
     pub fn normalizer(&self) -> &Normalizer {
         &self.normalizer
+    }
+
+    /// Whether all words of a text were in the training set.
+    pub fn has_seen(&self, text: &str) -> bool {
+        let is_known = |word: &str| self.features.word(self.normalizer.vocabulary_form(word)) != UNKNOWN;
+        self.normalizer.read(text).iter().all(|token| is_known(token.word))
     }
 
     /// How it came to be.
