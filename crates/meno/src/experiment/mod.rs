@@ -4,6 +4,7 @@
 //! The engine has no clock, so the caller brings one.
 
 mod assessment;
+pub mod concepts;
 pub mod memory;
 pub mod paper;
 pub mod unknown;
