@@ -14,7 +14,7 @@ fi
 
 # The seeds: real files, from which the fuzzer goes on.
 seeds=fuzz/corpus
-mkdir -p $seeds/model $seeds/corpus $seeds/text $seeds/logits $seeds/values $seeds/conllu
+mkdir -p $seeds/model $seeds/corpus $seeds/text $seeds/logits $seeds/values $seeds/conllu $seeds/memory
 cp crates/meno/tests/goldens/conllu/*.conllu $seeds/conllu/
 cp crates/meno/tests/models/*.meno $seeds/model/
 printf '\0play the wall\nweather in rome\n---\nO B-album I-album\nO O B-city\n---\nplay\nweather\n' >$seeds/corpus/folder
@@ -29,10 +29,11 @@ for file in crates/meno/tests/goldens/logits/*.{jsonl,npz,safetensors}; do
     { printf "$format"; cat "$file"; } >"$seeds/logits/${file##*/}"
 done
 printf '\003{"label_names":["O","B-x"]}\n{"tokens":["a","b"],"logits":[[0.25,0.75],[1,0]],"labels":["B-x",0]}\n' >$seeds/logits/probabilities
+printf "the driver's mix\ns club 7\n\nPlay the driver s mixes by S Club 7, please!" >$seeds/memory/typed
 printf 'album\tAbbey Road\ncity\tOslo\n' >$seeds/values/lines
 printf '{"album": ["Abbey Road"], "city": ["Oslo", "Rome"]}' >$seeds/values/json
 
-for target in model corpus text logits values conllu; do
+for target in model corpus text logits values conllu memory; do
     echo "== $target: $seconds s"
     cargo fuzz run "$target" --sanitizer none -- -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1
 done

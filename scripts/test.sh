@@ -28,6 +28,11 @@ cargo clippy --workspace --all-targets --locked -- -D warnings
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet
 
+if ! postgres=$(scripts/postgres.sh start "${TMPDIR:-/tmp}/meno-pg-test-$$" 2>&1); then
+  printf '\n!! left out: all tests on PostgreSQL, because there is %s\n' "$postgres"
+fi
+scripts/postgres.sh stop "${TMPDIR:-/tmp}/meno-pg-test-$$"
+
 step "tests"
 cargo test --workspace --locked
 

@@ -11,6 +11,7 @@ mod eval;
 mod experiment;
 mod interrupt;
 mod logits;
+mod memory;
 mod output;
 mod pictures;
 mod progress;
@@ -61,6 +62,8 @@ enum Command {
     Tag(tag::Args),
     /// Find unknown words for a tagger that was made elsewhere, from its logits.
     Logits(logits::Args),
+    /// Look after the concepts that were taught.
+    Memory(memory::Args),
     /// Find parts of speech and dependency trees, and train what does.
     Syntax(syntax::Args),
     /// Repeat what the documentation claims.
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         Command::Eval(args) => eval::run(args),
         Command::Tag(args) => tag::run(args, style),
         Command::Logits(args) => logits::run(args, style),
+        Command::Memory(args) => memory::run(args),
         Command::Syntax(args) => syntax::run(args, style),
         Command::Experiment(args) => experiment::run(args, style),
     };

@@ -10,8 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use meno::engine::Reading;
+use meno::memory::Remembered;
 use meno::{Error, Model, Result, Worker};
+use meno_store::{Access, Memory};
 
+use crate::memory::told;
 use crate::output::{note, written};
 use crate::readable::Palette;
 use crate::settings::OverrideArgs;
@@ -23,6 +26,7 @@ Examples:
   meno tag my.model requests.txt > tagged.jsonl
   meno tag my.model --words DIR/test/seq.in       words as a corpus has them
   meno tag my.model                               type requests; Ctrl-D ends
+  meno tag my.model --store concepts.db           with what was taught, see `meno help memory`
 
 Each line gives one JSON object:
   text     the line as it was
@@ -33,6 +37,7 @@ Each line gives one JSON object:
            word that is unknown because it belongs to a phrase also has grown: the number of the word it was reached
            from, and `head`, `child` or `neighbour` with the relation or part of speech
   spans    [{\"slot\", \"text\", \"start\", \"end\"}]
+  memory   with --store: [{\"concept\", \"slot\", \"value\", \"text\", \"start\", \"end\"}], the concepts among the spans
 On a terminal, or with --color always, a readable form is shown instead, unless --json asks for JSON.";
 
 /// What was typed after `meno tag`.
@@ -54,6 +59,12 @@ pub struct Args {
     /// Threads to tag on; the order of the lines is kept.
     #[arg(long, value_name = "N", default_value = "1")]
     threads: NonZeroUsize,
+    /// Where the concepts that were taught are kept: a file, or postgres://...
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
+    /// Whose concepts to know, besides everyone's.
+    #[arg(long, value_name = "USER", requires = "store")]
+    owner: Option<String>,
     #[command(flatten)]
     threshold: OverrideArgs,
 }
@@ -64,12 +75,14 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let file = args.file.filter(|file| file.as_os_str() != "-");
     let path = file.as_deref().unwrap_or(Path::new("standard input"));
     let is_terminal = io::stdout().is_terminal();
+    let memory = args.store.as_deref().map(|store| Memory::open(store, Access::Existing)).transpose();
+    let memory = memory.map_err(told)?.map(|memory| (memory, args.owner));
     let palette = (!args.json && (is_terminal || style.always)).then(|| Palette::new(&model, style.stdout));
     let tagger = Tagger {
         path,
         reading: if args.words { Reading::Words } else { Reading::Text },
         palette: palette.as_ref(),
-        lanes: (0..args.threads.get()).map(|_| Lane::new(&model)).collect(),
+        lanes: (0..args.threads.get()).map(|_| Lane::new(&model, memory.as_ref())).collect(),
         n_lines: 0,
     };
     match &file {
@@ -98,7 +111,10 @@ struct Tagger<'a> {
 
 /// A thread's share of a block.
 struct Lane<'a> {
+    model: &'a Model,
     worker: Worker<'a>,
+    /// What was taught, and who asks.
+    memory: Option<&'a (Memory, Option<String>)>,
     out: Vec<u8>,
 }
 
@@ -165,8 +181,8 @@ impl Tagger<'_> {
 }
 
 impl<'a> Lane<'a> {
-    fn new(model: &'a Model) -> Self {
-        Lane { worker: model.worker(), out: Vec::new() }
+    fn new(model: &'a Model, memory: Option<&'a (Memory, Option<String>)>) -> Self {
+        Lane { model, worker: model.worker(), memory, out: Vec::new() }
     }
 
     /// Tags the lines of a part into `out`; gives how many there were.
@@ -182,19 +198,31 @@ impl<'a> Lane<'a> {
                 let problem = format!("not UTF-8: byte 0x{byte:02X} at byte {} of the line", byte_idx + 1);
                 BadLine { line_idx, problem }
             })?;
-            let annotation = self.worker.annotate(text, reading);
-            match palette {
-                Some(palette) => {
-                    let (line, heat) = (palette.show(&annotation), palette.heat(&annotation));
-                    write!(self.out, "{line}{heat}{}", palette.growth(&annotation))
-                }
-                None => serde_json::to_writer(&mut self.out, &annotation).map_err(io::Error::from),
-            }
-            .expect("memory takes any text");
+            self.answer(text, reading, palette).expect("memory takes any text");
             self.out.push(b'\n');
             n_lines += 1;
         }
         Ok(n_lines)
+    }
+
+    fn answer(&mut self, text: &str, reading: Reading, palette: Option<&Palette>) -> io::Result<()> {
+        let annotation = self.worker.annotate(text, reading);
+        let remembered = match self.memory {
+            Some((memory, user)) => {
+                let has_seen = |word: &str| self.model.has_seen(word);
+                memory.remember(annotation, user.as_deref(), has_seen)
+            }
+            None if palette.is_none() => return Ok(serde_json::to_writer(&mut self.out, &annotation)?),
+            None => Remembered { annotation, memory: Vec::new() },
+        };
+        match palette {
+            Some(palette) => {
+                let annotation = &remembered.annotation;
+                let (line, heat) = (palette.show(annotation), palette.heat(annotation));
+                write!(self.out, "{line}{heat}{}", palette.growth(annotation))
+            }
+            None => Ok(serde_json::to_writer(&mut self.out, &remembered)?),
+        }
     }
 }
 

@@ -23,6 +23,7 @@ pub mod dialogue;
 
 pub mod external;
 pub mod engine;
+pub mod memory;
 pub mod artifact;
 pub mod train;
 pub mod experiment;

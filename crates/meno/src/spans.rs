@@ -36,10 +36,16 @@ pub struct Guess<'t> {
 
 /// The spans that IOB labels mark, one label for each token.
 pub fn assemble<'t>(text: &'t str, tokens: &Tokens, labels: &[&str]) -> Vec<Span<'t>> {
+    let places: Vec<(usize, usize)> = tokens.iter().map(|token| (token.start, token.end)).collect();
+    assemble_at(text, &places, labels)
+}
+
+/// As [`assemble`], with the first byte of each token and one past its last.
+pub fn assemble_at<'t>(text: &'t str, places: &[(usize, usize)], labels: &[&str]) -> Vec<Span<'t>> {
     tags::iter_spans(labels)
         .filter_map(|span| {
-            let start = tokens.get(span.start)?.start;
-            let end = tokens.get(span.end.checked_sub(1)?)?.end;
+            let (start, _) = *places.get(span.start)?;
+            let (_, end) = *places.get(span.end.checked_sub(1)?)?;
             Some(Span { slot: span.slot.to_owned(), text: text.get(start..end)?, start, end, guess: None })
         })
         .collect()

@@ -3,6 +3,7 @@
 mod cells;
 mod concepts;
 mod figures;
+mod memory;
 mod paper;
 mod published;
 mod runs;
@@ -46,6 +47,8 @@ enum Command {
     Concepts(concepts::Args),
     /// Find new concepts by every method of Shen, Chen and Jin (2020), and write their table and pictures.
     Paper(paper::Args),
+    /// Learn concepts, and measure what that breaks and what it finds.
+    Memory(memory::Args),
     /// Train the calibrated model with several values of a setting, and write a table and a picture.
     Sweep(sweep::Args),
 }
@@ -74,6 +77,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
         Command::Accuracy(args) => run_accuracy(&args),
         Command::Concepts(args) => concepts::run(&args, style),
         Command::Paper(args) => paper::run(args, style),
+        Command::Memory(args) => memory::run(&args),
         Command::Sweep(args) => sweep::run(args, style),
     }
 }

@@ -18,7 +18,7 @@ use crate::corpus::{UNKNOWN, Utterance, tags};
 use crate::decision::{Judged, JudgedConcept, RUNNERS_UP, Reason, RunnerUp, Threshold, mark};
 use crate::decoding::Concept;
 use crate::encoder::{Calibration, Instructions, Kernels, Parameters};
-use crate::features::Features;
+use crate::features::{Features, UNKNOWN as UNKNOWN_WORD};
 use crate::logits::{Logits, largest, next_largest};
 use crate::metrics::questions::Found;
 use crate::metrics::{Evaluation, Mode};
@@ -111,6 +111,18 @@ pub enum Action {
     Reject,
 }
 
+impl Action {
+    /// For an utterance with these spans, if it is not refused.
+    pub(crate) fn of(spans: &[Span<'_>]) -> Self {
+        let doubt = |span: &Span<'_>| span.guess.as_ref().map_or(0.0, |guess| guess.uncertainty);
+        let unknown = spans.iter().enumerate().filter(|(_, span)| span.slot == UNKNOWN);
+        match unknown.max_by(|a, b| doubt(a.1).total_cmp(&doubt(b.1)).then(b.0.cmp(&a.0))) {
+            Some((about, _)) => Action::Ask { about },
+            None => Action::Act,
+        }
+    }
+}
+
 /// A name and how likely it is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Choice<'t> {
@@ -173,6 +185,12 @@ impl Model {
     /// How it reads text.
     pub fn normalizer(&self) -> &Normalizer {
         &self.normalizer
+    }
+
+    /// Whether all words of a text were in the training set.
+    pub fn has_seen(&self, text: &str) -> bool {
+        let is_known = |word: &str| self.features.word(self.normalizer.vocabulary_form(word)) != UNKNOWN_WORD;
+        self.normalizer.read(text).iter().all(|token| is_known(token.word))
     }
 
     /// How it came to be.
@@ -395,7 +413,7 @@ impl<'m> Worker<'m> {
                 span.guess = Some(Guess { slot: tags::split(begin).1, probability, limits, uncertainty });
             }
         }
-        let action = Self::action(rejects, &spans);
+        let action = if rejects { Action::Reject } else { Action::of(&spans) };
         let tokens = (self.tokens.iter().zip(labels).zip(&choices).zip(grown).enumerate())
             .map(|(token_idx, (((token, label), &(first_choice, probability)), grown))| TokenLabel {
                 text: &text[token.start..token.end],
@@ -407,19 +425,6 @@ impl<'m> Worker<'m> {
             })
             .collect();
         Annotation { text, intent: self.intent(), action, tokens, spans }
-    }
-
-    /// What to do about the last utterance.
-    fn action(rejects: bool, spans: &[Span<'_>]) -> Action {
-        if rejects {
-            return Action::Reject;
-        }
-        let doubt = |span: &Span<'_>| span.guess.as_ref().map_or(0.0, |guess| guess.uncertainty);
-        let unknown = spans.iter().enumerate().filter(|(_, span)| span.slot == UNKNOWN);
-        match unknown.max_by(|a, b| doubt(a.1).total_cmp(&doubt(b.1)).then(b.0.cmp(&a.0))) {
-            Some((about, _)) => Action::Ask { about },
-            None => Action::Act,
-        }
     }
 
     /// Which words of the last pass are over a threshold of its score.

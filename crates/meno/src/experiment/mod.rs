@@ -5,6 +5,7 @@
 
 mod assessment;
 pub mod concepts;
+pub mod memory;
 pub mod paper;
 pub mod unknown;
 

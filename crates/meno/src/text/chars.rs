@@ -5,7 +5,7 @@
 
 /// What a character is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(crate) enum Class {
     /// A letter, a digit or a sign such as `&` that belongs to the word it is in.
     Word,
     /// Punctuation, treated as the ASCII mark named here.
@@ -21,7 +21,7 @@ pub(super) enum Class {
 }
 
 /// The class of a character, in its plain form or not.
-pub(super) fn class(c: char) -> Class {
+pub(crate) fn class(c: char) -> Class {
     match plain(c) {
         c if c.is_alphanumeric() => Class::Word,
         c @ ('.' | ',' | ';' | ':' | '!' | '?' | '\'' | '"' | '-' | '/' | '*' | '$' | '%') => Class::Mark(c),
@@ -60,7 +60,7 @@ pub(super) fn lone_mark(word: &str) -> Option<char> {
 
 /// Typographic quotes, dashes, full-width forms and other alphabets' full stops, commas and question marks as
 /// ASCII; every other character itself.
-pub(super) fn plain(c: char) -> char {
+pub(crate) fn plain(c: char) -> char {
     match c {
         '`' => '\'',
         c if c.is_ascii() => c,

@@ -17,7 +17,7 @@
 //! Not done: composed and decomposed letters (`é` in one or in two characters) stay different words, and
 //! languages written without spaces are not segmented.
 
-mod chars;
+pub(crate) mod chars;
 mod fit;
 mod settings;
 mod split;

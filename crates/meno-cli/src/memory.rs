@@ -1,0 +1,392 @@
+//! `meno memory`: the concepts that were taught, listed, changed, brought in and taken out.
+
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Subcommand, ValueEnum};
+use meno::corpus::{self, Format};
+use meno::memory::{Concept, Draft, Owner, Source, to_corpus};
+use meno::{Error, Result, atomic};
+use meno_store::{
+    Access, Amendment, Change, Edit, Query, Scope, Store, now, open, read_concepts, write_concepts,
+};
+
+use crate::output::{count, note, print, written};
+
+const EXAMPLES: &str = "\
+Examples:
+  meno memory add 'Burpees and Regrets' playlist --value 'workout mix' --owner anna
+  meno memory list --slot playlist
+  meno memory search regrets --json
+  meno memory edit 3 --slot album
+  meno memory remove 3
+  meno memory undo                                take the last change back, and the one before
+  meno memory export backup.jsonl
+  meno memory import backup.jsonl --store postgres://anna@db/meno
+  meno memory export learnt --as corpus           utterances to train on: seq.in, seq.out, label
+
+A store is the file of an SQLite database, or the address of a PostgreSQL one: postgres://USER@HOST/DATABASE. With --json
+each concept is one JSON object on a line: id, phrase, normal, slot, value, owner (null is everyone), source, created,
+updated (milliseconds since 1970), uses. To import, phrase and slot are enough.";
+
+/// What was typed after `meno memory`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The store: a file, or postgres://...
+    #[arg(long, global = true, value_name = "STORE", default_value = "concepts.db")]
+    store: String,
+    /// The user who asks: sees everyone's concepts and its own, changes its own. By default all are seen and changed, and
+    /// what is learnt is everyone's.
+    #[arg(long, global = true, value_name = "USER")]
+    owner: Option<String>,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List concepts.
+    List(ListArgs),
+    /// List concepts that have a text in their phrase, slot or value.
+    Search {
+        /// The text.
+        #[arg(value_name = "TEXT")]
+        text: String,
+        #[command(flatten)]
+        list: ListArgs,
+    },
+    /// Learn a concept; one of the same words and slot is changed.
+    Add {
+        /// The words, as they are said.
+        #[arg(value_name = "PHRASE")]
+        phrase: String,
+        /// The slot that they fill.
+        #[arg(value_name = "SLOT")]
+        slot: String,
+        /// The known value that they are another name for.
+        #[arg(long, value_name = "VALUE")]
+        value: Option<String>,
+        /// An utterance with the phrase in it, to train on later.
+        #[arg(long, value_name = "TEXT")]
+        source: Option<String>,
+        /// The intent of that utterance.
+        #[arg(long, value_name = "INTENT", requires = "source", default_value = "")]
+        intent: String,
+    },
+    /// Change a concept.
+    Edit {
+        /// Its number.
+        #[arg(value_name = "ID")]
+        id: u64,
+        #[command(flatten)]
+        to: EditArgs,
+    },
+    /// Forget concepts.
+    Remove {
+        /// Their numbers.
+        #[arg(value_name = "ID", required = true)]
+        ids: Vec<u64>,
+    },
+    /// Take back the last change that was not taken back yet.
+    Undo,
+    /// Learn the concepts of a file with lines of JSON, all or none.
+    Import {
+        /// The file; standard input if it is `-`.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Write concepts to a file, as lines of JSON, or as utterances to train on.
+    Export {
+        /// The file, or the folder of a corpus; standard output if it is left out or `-`.
+        #[arg(value_name = "OUT")]
+        out: Option<PathBuf>,
+        /// What to write.
+        #[arg(long = "as", value_enum, default_value_t, value_name = "WHAT")]
+        form: Form,
+    },
+}
+
+#[derive(clap::Args)]
+struct ListArgs {
+    /// Only this slot.
+    #[arg(long, value_name = "SLOT", default_value = "")]
+    slot: String,
+    /// Only ids above this one: that of the last concept of the page before.
+    #[arg(long, value_name = "ID", default_value = "0")]
+    after: u64,
+    /// At most so many.
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+}
+
+#[derive(clap::Args)]
+#[group(required = true, multiple = true)]
+struct EditArgs {
+    /// Other words.
+    #[arg(long, value_name = "PHRASE")]
+    phrase: Option<String>,
+    /// Another slot.
+    #[arg(long, value_name = "SLOT")]
+    slot: Option<String>,
+    /// Another value that it is a name for.
+    #[arg(long, value_name = "VALUE", conflicts_with = "no_value")]
+    value: Option<String>,
+    /// It is a name for itself.
+    #[arg(long)]
+    no_value: bool,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Form {
+    /// Lines of JSON.
+    #[default]
+    Jsonl,
+    /// A folder with seq.in, seq.out and label, from the utterances in which concepts were learnt.
+    Corpus,
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let makes = matches!(args.command, Command::Add { .. } | Command::Import { .. });
+    let imported = match &args.command {
+        // Read first: a bad file makes no store.
+        Command::Import { file } => Some(read(file)?),
+        _ => None,
+    };
+    let store = open(&args.store, if makes { Access::Create } else { Access::Existing }).map_err(told)?;
+    let scope = args.owner.as_deref().map_or(Scope::All, |owner| Scope::of(Some(owner)));
+    let mut session = Session { store, scope, owner: args.owner.into(), json: args.json };
+    match args.command {
+        Command::List(list) => session.list(String::new(), list)?,
+        Command::Search { text, list } => session.list(text, list)?,
+        Command::Add { phrase, slot, value, source, intent } => {
+            let source = source.map(|text| Source::of_text(&text, &intent));
+            let owner = session.owner.clone();
+            session.edit(vec![Edit::Add(Draft { phrase, slot, value, owner, source })])?;
+        }
+        Command::Edit { id, to } => {
+            let value = if to.no_value { Some(None) } else { to.value.map(Some) };
+            let to = Amendment { phrase: to.phrase, slot: to.slot, value };
+            session.edit(vec![Edit::Amend { id, to }])?;
+        }
+        Command::Remove { ids } => session.edit(ids.into_iter().map(|id| Edit::Remove { id }).collect())?,
+        Command::Undo => session.undo()?,
+        Command::Import { file } => session.import(&file, imported.unwrap_or_default())?,
+        Command::Export { out, form } => session.export(out.filter(|out| out.as_os_str() != "-"), form)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Session {
+    store: Box<dyn Store>,
+    scope: Scope,
+    owner: Owner,
+    json: bool,
+}
+
+/// How many concepts are read at a time.
+const PAGE: u64 = 10_000;
+
+impl Session {
+    fn list(&mut self, text: String, args: ListArgs) -> Result<()> {
+        let mut stdout = io::stdout().lock();
+        let (mut after, mut left) = (args.after, args.limit.unwrap_or(u64::MAX));
+        let mut n = 0;
+        loop {
+            let limit = left.min(PAGE);
+            let query = Query { text: text.clone(), slot: args.slot.clone(), after, limit };
+            let page = self.store.list(&self.scope, &query).map_err(told)?;
+            match self.json {
+                true => written(write_concepts(&mut stdout, &page))?,
+                false => written(write!(stdout, "{}", table(&page, n == 0)))?,
+            }
+            n += page.len();
+            left -= page.len() as u64;
+            after = page.last().map_or(after, |concept| concept.id);
+            if page.len() as u64 != PAGE || left == 0 {
+                break;
+            }
+        }
+        note(count(n, "concept"));
+        Ok(())
+    }
+
+    fn edit(&mut self, edits: Vec<Edit>) -> Result<()> {
+        let changes = self.store.edit(&self.scope, edits, now()).map_err(told)?;
+        self.tell(&changes)
+    }
+
+    fn undo(&mut self) -> Result<()> {
+        let changes = self.store.undo(&self.scope, now()).map_err(told)?;
+        if changes.is_empty() {
+            note("there is nothing to undo");
+        }
+        self.tell(&changes)
+    }
+
+    fn import(&mut self, file: &Path, mut concepts: Vec<Concept>) -> Result<()> {
+        if self.scope != Scope::All {
+            concepts.iter_mut().for_each(|concept| concept.owner = self.owner.clone());
+        }
+        let edits = concepts.into_iter().map(|concept| Edit::Import(Box::new(concept))).collect();
+        let changes = self.store.edit(&self.scope, edits, now()).map_err(told)?;
+        let new = changes.iter().filter(|change| change.before.is_none()).count();
+        if self.json {
+            return print(serde_json::json!({ "concepts": changes.len(), "new": new }));
+        }
+        note(format_args!("{}: {}, {new} of them new", file.display(), count(changes.len(), "concept")));
+        Ok(())
+    }
+
+    fn export(&mut self, out: Option<PathBuf>, form: Form) -> Result<()> {
+        match (form, out) {
+            (Form::Jsonl, None) => {
+                let mut stdout = io::stdout().lock();
+                self.pages(|page| written(write_concepts(&mut stdout, page)))
+            }
+            (Form::Jsonl, Some(out)) => {
+                let (mut bytes, mut n) = (Vec::new(), 0);
+                self.pages(|page| {
+                    n += page.len();
+                    write_concepts(&mut bytes, page)
+                        .map_err(|source| Error::Write { path: out.clone(), source })
+                })?;
+                atomic::write(&out, &bytes)?;
+                note(format_args!("{}: {}", out.display(), count(n, "concept")));
+                Ok(())
+            }
+            (Form::Corpus, None) => Err(Error::Setting {
+                problem: "a corpus is a folder, and none is named".to_owned(),
+                hint: "say for example `meno memory export learnt --as corpus`".to_owned(),
+            }),
+            (Form::Corpus, Some(out)) => self.export_corpus(&out),
+        }
+    }
+
+    fn export_corpus(&mut self, out: &Path) -> Result<()> {
+        let mut concepts = Vec::new();
+        self.pages(|page| {
+            concepts.extend_from_slice(page);
+            Ok(())
+        })?;
+        let exported = to_corpus(&concepts);
+        let without = [
+            (exported.without_source, "concept", "utterance"),
+            (exported.without_intent, "utterance", "intent"),
+        ];
+        for (n, what, missing) in without.into_iter().filter(|(n, ..)| *n > 0) {
+            note(format_args!("left out: {} without {missing}", count(n, what)));
+        }
+        if exported.corpus.utterances.is_empty() {
+            return Err(Error::Setting {
+                problem: format!("none of {} was learnt from an utterance", count(concepts.len(), "concept")),
+                hint: "`meno memory add --source TEXT` says from which".to_owned(),
+            });
+        }
+        corpus::write(&exported.corpus, out, Format::Folder)?;
+        note(format_args!("{}: {}", out.display(), count(exported.corpus.utterances.len(), "utterance")));
+        Ok(())
+    }
+
+    /// All concepts that are seen, some at a time.
+    fn pages(&mut self, mut each: impl FnMut(&[Concept]) -> Result<()>) -> Result<()> {
+        let mut query = Query { limit: PAGE, ..Query::default() };
+        loop {
+            let page = self.store.list(&self.scope, &query).map_err(told)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            query.after = last.id;
+            each(&page)?;
+        }
+    }
+
+    /// Prints what changes did.
+    fn tell(&self, changes: &[Change]) -> Result<()> {
+        for change in changes {
+            let (verb, concept) = match (&change.before, &change.after) {
+                (None, Some(after)) => ("learnt", after),
+                (Some(_), Some(after)) => ("changed", after),
+                (Some(before), None) => ("forgot", before),
+                (None, None) => continue,
+            };
+            if self.json {
+                print(serde_json::json!({ "change": verb, "concept": concept }))?;
+            } else {
+                print(format_args!("{verb} {}", sentence(concept)))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The concepts of a file.
+fn read(file: &Path) -> Result<Vec<Concept>> {
+    let mut bytes = Vec::new();
+    let read = match file.as_os_str() == "-" {
+        true => {
+            if io::stdin().is_terminal() {
+                note("type a JSON object and Enter; Ctrl-D ends");
+            }
+            io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
+        }
+        false => std::fs::read(file).map(|read| bytes = read),
+    };
+    read.map_err(|source| Error::Read { path: file.to_owned(), source })?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let hint = "text must be UTF-8, for example by `iconv -f latin1 -t utf-8`".to_owned();
+        Error::Corpus { path: file.to_owned(), line, problem: "not UTF-8".to_owned(), hint }
+    })?;
+    read_concepts(file, &text, now())
+}
+
+/// `3: red moon is a song: Moon (red), anna's`.
+fn sentence(concept: &Concept) -> String {
+    let value = concept.value.as_ref().map_or(String::new(), |value| format!(", meaning {}", shown(value)));
+    let owner = concept.owner.user().map_or(String::new(), |user| format!(", for {}", shown(user)));
+    format!("{}: {} | {}{value}{owner}", concept.id, shown(&concept.phrase), shown(&concept.slot))
+}
+
+fn table(concepts: &[Concept], has_head: bool) -> String {
+    let head = ["id", "phrase", "slot", "value", "owner", "uses"].map(str::to_owned);
+    let row = |concept: &Concept| {
+        [
+            concept.id.to_string(),
+            shown(&concept.phrase),
+            shown(&concept.slot),
+            concept.value.as_deref().map_or(String::new(), shown),
+            concept.owner.user().map_or(String::new(), shown),
+            concept.uses.to_string(),
+        ]
+    };
+    let rows: Vec<[String; 6]> = std::iter::once(head).chain(concepts.iter().map(row)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..6).map(width).collect();
+    let skipped = if has_head && !concepts.is_empty() { 0 } else { 1 };
+    let line = |row: &[String; 6]| {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}")).collect();
+        cells.join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().skip(skipped).map(line).collect()
+}
+
+/// Text without what would move a terminal's cursor.
+fn shown(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// An error of a store as one of the engine, which is what all commands give.
+pub fn told(error: meno_store::Error) -> Error {
+    match error {
+        meno_store::Error::Engine(error) => error,
+        other => {
+            Error::Setting { problem: other.to_string(), hint: other.hint().unwrap_or_default().to_owned() }
+        }
+    }
+}

@@ -1,0 +1,476 @@
+//! `meno memory` as it is typed, on both stores.
+
+mod support;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use expect_test::{Expect, expect};
+use support::{meno, names, pipe, run, shown, tiny_dataset, trained};
+
+/// What a command with quoted arguments does.
+fn typed(dir: &Path, args: &[&str]) -> String {
+    shown(&meno(dir, "memory").args(args).output().unwrap())
+}
+
+fn check(dir: &Path, args: &[&str], expected: Expect) {
+    expected.assert_eq(&typed(dir, args));
+}
+
+/// The output without times, which are those of now.
+fn timeless(output: String) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in output.lines() {
+        let Ok(mut json) = serde_json::from_str::<serde_json::Value>(line) else {
+            lines.push(line.to_owned());
+            continue;
+        };
+        let concept = if json.get("concept").is_some() { &mut json["concept"] } else { &mut json };
+        for key in ["created", "updated"] {
+            if let Some(time) = concept.as_object_mut().and_then(|concept| concept.remove(key)) {
+                assert!(time.as_u64().unwrap() > 1_700_000_000_000, "{time}");
+            }
+        }
+        lines.push(json.to_string());
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn concepts_are_taught_listed_changed_and_undone() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let add = ["add", "Burpees & Regrets", "playlist", "--value", "workout mix", "--owner", "anna"];
+    check(
+        dir,
+        &add,
+        expect![[r#"
+        exit 0
+        learnt 1: Burpees & Regrets | playlist, meaning workout mix, for anna
+        ---
+    "#]],
+    );
+    check(
+        dir,
+        &["add", "red moon", "song"],
+        expect![[r#"
+        exit 0
+        learnt 2: red moon | song
+        ---
+    "#]],
+    );
+    check(
+        dir,
+        &["add", "Red Moon!", "song"],
+        expect![[r#"
+        exit 0
+        changed 2: Red Moon! | song
+        ---
+    "#]],
+    );
+    check(
+        dir,
+        &["list"],
+        expect![[r#"
+        exit 0
+        id  phrase             slot      value        owner  uses
+        1   Burpees & Regrets  playlist  workout mix  anna   0
+        2   Red Moon!          song                          0
+        ---
+        2 concepts
+    "#]],
+    );
+    check(
+        dir,
+        &["list", "--owner", "ben"],
+        expect![[r#"
+        exit 0
+        id  phrase     slot  value  owner  uses
+        2   Red Moon!  song                0
+        ---
+        1 concept
+    "#]],
+    );
+    check(
+        dir,
+        &["edit", "1", "--slot", "album", "--no-value"],
+        expect![[r#"
+        exit 0
+        changed 1: Burpees & Regrets | album, for anna
+        ---
+    "#]],
+    );
+    check(
+        dir,
+        &["remove", "1", "2"],
+        expect![[r#"
+        exit 0
+        forgot 1: Burpees & Regrets | album, for anna
+        forgot 2: Red Moon! | song
+        ---
+    "#]],
+    );
+    check(
+        dir,
+        &["undo"],
+        expect![[r#"
+        exit 0
+        learnt 2: Red Moon! | song
+        learnt 1: Burpees & Regrets | album, for anna
+        ---
+    "#]],
+    );
+    check(
+        dir,
+        &["search", "REGRET"],
+        expect![[r#"
+        exit 0
+        id  phrase             slot   value  owner  uses
+        1   Burpees & Regrets  album         anna   0
+        ---
+        1 concept
+    "#]],
+    );
+    check(
+        dir,
+        &["search", "nothing"],
+        expect![[r#"
+        exit 0
+        ---
+        0 concepts
+    "#]],
+    );
+    for _ in 0..4 {
+        assert!(run(dir, "memory undo").starts_with("exit 0\n"), "there is something to undo");
+    }
+    check(
+        dir,
+        &["undo"],
+        expect![[r#"
+        exit 0
+        ---
+        there is nothing to undo
+    "#]],
+    );
+    assert!(names(dir).contains(&"concepts.db".to_owned()));
+}
+
+#[test]
+fn json_is_a_line_for_each_concept() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let add = ["add", "Red \"Moon\"", "song", "--source", "play red moon", "--intent", "play", "--json"];
+    expect![[r#"
+        exit 0
+        {"change":"learnt","concept":{"id":1,"normal":"red moon","owner":null,"phrase":"Red \"Moon\"","slot":"song","source":{"intent":"play","words":["play","red","moon"]},"uses":0}}
+        ---
+    "#]]
+    .assert_eq(&timeless(typed(dir, &add)));
+    typed(dir, &["add", "home", "place", "--owner", "anna"]);
+    expect![[r#"
+        exit 0
+        {"id":2,"normal":"home","owner":"anna","phrase":"home","slot":"place","uses":0}
+        ---
+        1 concept
+    "#]]
+    .assert_eq(&timeless(typed(dir, &["list", "--json", "--slot", "place"])));
+    let page = typed(dir, &["list", "--json", "--after", "1", "--limit", "1"]);
+    assert!(page.contains("\"id\":2") && page.ends_with("---\n1 concept\n"), "{page}");
+    expect![[r#"
+        exit 0
+        {"change":"forgot","concept":{"id":2,"normal":"home","owner":"anna","phrase":"home","slot":"place","uses":0}}
+        ---
+    "#]]
+    .assert_eq(&timeless(typed(dir, &["undo", "--json"])));
+}
+
+#[test]
+fn what_is_exported_is_imported_elsewhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    typed(dir, &["add", "red moon", "song", "--value", "Moon (red)"]);
+    typed(dir, &["add", "home", "place", "--owner", "anna"]);
+    check(
+        dir,
+        &["export", "all.jsonl"],
+        expect![[r#"
+        exit 0
+        ---
+        all.jsonl: 2 concepts
+    "#]],
+    );
+    let exported = fs::read_to_string(dir.join("all.jsonl")).unwrap();
+    assert_eq!(typed(dir, &["export"]), format!("exit 0\n{exported}---\n"));
+    check(
+        dir,
+        &["import", "all.jsonl", "--store", "other.db"],
+        expect![[r#"
+        exit 0
+        ---
+        all.jsonl: 2 concepts, 2 of them new
+    "#]],
+    );
+    check(
+        dir,
+        &["import", "all.jsonl", "--store", "other.db", "--json"],
+        expect![[r#"
+        exit 0
+        {"concepts":2,"new":0}
+        ---
+    "#]],
+    );
+    assert_eq!(typed(dir, &["export", "--store", "other.db"]), format!("exit 0\n{exported}---\n"));
+    let output = pipe(dir, "memory import - --owner ben", b"{\"phrase\": \"x\", \"slot\": \"song\"}\n");
+    assert_eq!(shown(&output), "exit 0\n---\n-: 1 concept, 1 of them new\n");
+    check(
+        dir,
+        &["list", "--owner", "ben", "--slot", "song"],
+        expect![[r#"
+        exit 0
+        id  phrase    slot  value       owner  uses
+        1   red moon  song  Moon (red)         0
+        3   x         song              ben    0
+        ---
+        2 concepts
+    "#]],
+    );
+}
+
+#[test]
+fn concepts_become_a_corpus() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    typed(dir, &["add", "Red Moon", "song", "--source", "play red moon by anna", "--intent", "play"]);
+    typed(dir, &["add", "anna", "artist", "--source", "play red moon by anna", "--intent", "play"]);
+    typed(dir, &["add", "oslo", "city", "--source", "rain in oslo"]);
+    typed(dir, &["add", "lost", "song"]);
+    check(
+        dir,
+        &["export", "learnt", "--as", "corpus"],
+        expect![[r#"
+        exit 0
+        ---
+        left out: 1 concept without utterance
+        left out: 1 utterance without intent
+        learnt: 1 utterance
+    "#]],
+    );
+    let read = |name: &str| fs::read_to_string(dir.join("learnt").join(name)).unwrap();
+    assert_eq!(read("seq.in"), "play red moon by anna\n");
+    assert_eq!(read("seq.out"), "O B-song I-song O B-artist\n");
+    assert_eq!(read("label"), "play\n");
+    assert!(run(dir, "data check learnt").starts_with("exit 0"));
+}
+
+#[test]
+fn what_goes_wrong_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    check(
+        dir,
+        &["list"],
+        expect![[r#"
+        exit 2
+        ---
+        error: there is no concept store at concepts.db
+        hint: `meno memory add` makes one; `--store` names another
+    "#]],
+    );
+    fs::write(dir.join("bad.jsonl"), "{\"phrase\": \"x\", \"slot\": \"s\"}\n{\"phrase\": \"x\"}\n").unwrap();
+    check(
+        dir,
+        &["import", "bad.jsonl"],
+        expect![[r#"
+        exit 2
+        ---
+        error: bad.jsonl:2: missing field `slot`, column 15
+        hint: a line is {"phrase": "red moon", "slot": "song"}, perhaps with value, owner and source
+    "#]],
+    );
+    assert_eq!(names(dir), ["bad.jsonl"], "no store was made");
+    check(
+        dir,
+        &["add", "?", "song"],
+        expect![[r#"
+        exit 2
+        ---
+        error: there is no word in the phrase `?`
+        hint: a phrase has letters, digits or symbols
+    "#]],
+    );
+    check(
+        dir,
+        &["add", "x", "a b"],
+        expect![[r#"
+        exit 2
+        ---
+        error: there is white space in the slot `a b`
+        hint: a slot is named in one word, such as `playlist`
+    "#]],
+    );
+    typed(dir, &["add", "home", "place"]);
+    check(
+        dir,
+        &["remove", "7"],
+        expect![[r#"
+        exit 2
+        ---
+        error: there is no concept 7
+        hint: `meno memory list` shows the numbers
+    "#]],
+    );
+    check(
+        dir,
+        &["remove", "1", "--owner", "anna"],
+        expect![[r#"
+        exit 2
+        ---
+        error: concept 1 is everyone's
+        hint: change concepts of your own
+    "#]],
+    );
+    check(
+        dir,
+        &["export", "--as", "corpus"],
+        expect![[r#"
+        exit 2
+        ---
+        error: a corpus is a folder, and none is named
+        hint: say for example `meno memory export learnt --as corpus`
+    "#]],
+    );
+    check(
+        dir,
+        &["export", "learnt", "--as", "corpus"],
+        expect![[r#"
+        exit 2
+        ---
+        left out: 1 concept without utterance
+        error: none of 1 concept was learnt from an utterance
+        hint: `meno memory add --source TEXT` says from which
+    "#]],
+    );
+    check(
+        dir,
+        &["list", "--store", "bad.jsonl"],
+        expect![[r#"
+        exit 2
+        ---
+        error: bad.jsonl is not a concept store: it is not an SQLite file
+        hint: name a file that is not there yet, or one that meno made
+    "#]],
+    );
+    let away = typed(dir, &["list", "--store", "postgres://anna:secret@127.0.0.1:1/x"]);
+    assert!(
+        away.starts_with("exit 2\n---\nerror: postgres://anna@127.0.0.1:1/x cannot be reached: "),
+        "{away}"
+    );
+    assert!(run(dir, "memory edit 1").starts_with("exit 2\n---\nerror: "));
+}
+
+#[test]
+fn a_terminal_is_not_moved_by_a_concept() {
+    let dir = tempfile::tempdir().unwrap();
+    typed(dir.path(), &["add", "\x1b[2Jx", "song", "--value", "a\tb"]);
+    let listed = typed(dir.path(), &["list"]);
+    assert!(!listed.contains(['\x1b', '\t']), "{listed:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    typed(dir.path(), &["add", "x", "song"]);
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = meno(dir.path(), "memory list --json").stdout(full).output().unwrap();
+    assert!(
+        shown(&output).starts_with("exit 2\n---\nerror: cannot write standard output: "),
+        "{}",
+        shown(&output)
+    );
+}
+
+#[test]
+fn what_was_taught_is_known_when_tagging() {
+    let spans = |args: &str, text: &str| -> String {
+        let output = pipe(trained(), args, text.as_bytes());
+        assert!(output.status.success(), "{}", shown(&output));
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let spans = json["spans"].as_array().unwrap().iter();
+        let shown: Vec<String> = spans.map(|span| format!("[{}|{}]", span["text"], span["slot"])).collect();
+        format!("{} {}", shown.join(" "), json["memory"]).replace('"', "")
+    };
+    let dir = trained();
+    typed(dir, &["add", "Burpees and Regrets", "playlist", "--value", "workout mix", "--owner", "anna"]);
+    typed(dir, &["add", "please", "song"]);
+    let known =
+        spans("tag m --store concepts.db --owner anna", "Wake me at six with BURPEES and regrets, please!");
+    let memory = "[{concept:1,end:39,slot:playlist,start:20,text:BURPEES and regrets,value:workout mix}]";
+    assert!(known.contains("[BURPEES and regrets|playlist]"), "{known}");
+    assert!(known.ends_with(memory), "{known}");
+    // What is one user's is not another's; what is plainly something else stays so.
+    for args in ["tag m --store concepts.db --owner ben", "tag m --store concepts.db"] {
+        let other = spans(args, "play blue please with burpees and regrets");
+        assert!(other.ends_with(" []") && !other.contains("playlist"), "{other}");
+    }
+    assert!(spans("tag m", "play blue").ends_with(" null"), "no memory without a store");
+    let missing = run(dir, "tag m data/test/seq.in --store nowhere.db");
+    assert!(missing.starts_with("exit 2\n---\nerror: there is no concept store at nowhere.db"), "{missing}");
+}
+
+#[test]
+fn what_memory_gives_is_measured() {
+    let dir = tiny_dataset();
+    let dir = dir.path();
+    fs::copy(trained().join("m"), dir.join("m")).unwrap();
+    for (name, text) in [
+        ("seq.in", "play zorblax quux\nwake me with zorblax quux\n"),
+        ("seq.out", "O B-unknown I-unknown\nO O O B-unknown I-unknown\n"),
+        ("seq.true", "O B-song I-song\nO O O B-song I-song\n"),
+        ("label", "play\nalarm\n"),
+    ] {
+        fs::create_dir_all(dir.join("data/new")).unwrap();
+        fs::write(dir.join("data/new").join(name), text).unwrap();
+    }
+    let output = meno(dir, "experiment memory m data --new new --concepts 50").output().unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let help = &json["help"];
+    assert_eq!((help["concepts"].as_u64(), help["tested"].as_u64()), (Some(1), Some(1)));
+    assert_eq!(help["recognised_after"], 100.0, "{help}");
+    assert_eq!(json["harm"]["concepts"], 50);
+    assert!(json["harm"]["slot_f1_after"].as_f64().unwrap() > 90.0, "{json}");
+}
+
+/// A server that ends with this process, if one can be had.
+fn postgres() -> Option<String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/postgres.sh");
+    let pid = std::process::id().to_string();
+    let dir: PathBuf = std::env::temp_dir().join(format!("meno-pg-cli-{pid}"));
+    let output = Command::new(script).arg("start").arg(dir).arg(pid).output().unwrap();
+    if output.status.success() {
+        return Some(String::from_utf8(output.stdout).unwrap().trim().to_owned());
+    }
+    let reason = String::from_utf8_lossy(&output.stderr).into_owned();
+    // Not by `eprintln`, which the test harness keeps to itself.
+    let _ = writeln!(std::io::stderr(), "left out: meno memory on PostgreSQL, because there is {reason}");
+    None
+}
+
+#[test]
+fn postgres_is_a_store_like_a_file() {
+    let Some(store) = postgres() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let missing = typed(dir, &["list", "--store", &store]);
+    assert!(missing.starts_with("exit 2\n---\nerror: there is no concept store at postgres://"), "{missing}");
+    typed(dir, &["add", "red moon", "song", "--store", &store]);
+    typed(dir, &["add", "home", "place", "--owner", "anna", "--store", &store]);
+    typed(dir, &["export", "all.jsonl", "--store", &store]);
+    typed(dir, &["import", "all.jsonl", "--store", "file.db"]);
+    let [there, here] = [store.as_str(), "file.db"].map(|store| typed(dir, &["list", "--store", store]));
+    assert_eq!(there, here);
+    assert!(there.contains("2 concepts"), "{there}");
+}

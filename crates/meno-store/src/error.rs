@@ -1,0 +1,91 @@
+//! What can go wrong with a store.
+
+/// The result of everything in this crate that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong, in words a user can act on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The store cannot be reached now; nothing was changed. It may come back.
+    #[error("{store} cannot be reached: {problem}")]
+    Away {
+        /// The store, without passwords.
+        store: String,
+        /// Why.
+        problem: String,
+    },
+    /// There is no store there.
+    #[error("there is no concept store at {store}")]
+    NotThere {
+        /// The store.
+        store: String,
+    },
+    /// The store was made by a newer program.
+    #[error("{store} has schema {found}, but this program knows schemas up to {known}")]
+    Newer {
+        /// The store.
+        store: String,
+        /// Its schema.
+        found: i64,
+        /// The newest that is known.
+        known: i64,
+    },
+    /// There is something else than a store of concepts.
+    #[error("{store} is not a concept store: {problem}")]
+    NotAStore {
+        /// The store.
+        store: String,
+        /// What was found.
+        problem: String,
+    },
+    /// A concept is not there, or not to be seen.
+    #[error("there is no concept {id}")]
+    NoConcept {
+        /// Its number.
+        id: u64,
+    },
+    /// A concept belongs to somebody else.
+    #[error("concept {id} is {owner}'s")]
+    NotYours {
+        /// Its number.
+        id: u64,
+        /// Whose it is.
+        owner: String,
+    },
+    /// A change that other changes stand in the way of.
+    #[error("{problem}")]
+    Conflict {
+        /// What stands in the way.
+        problem: String,
+    },
+    /// A concept that is not fit to be remembered, or a file that cannot be read or written.
+    #[error(transparent)]
+    Engine(#[from] meno::Error),
+    /// The database failed.
+    #[error("{store}: {source}")]
+    Database {
+        /// The store.
+        store: String,
+        /// What it said.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl Error {
+    /// What the user can do about it, if there is something to say.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Error::Away { .. } => {
+                Some("what is known is still answered; try again when the database is back")
+            }
+            Error::NotThere { .. } => Some("`meno memory add` makes one; `--store` names another"),
+            Error::Newer { .. } => Some("use the program that wrote it, or a newer one"),
+            Error::NotAStore { .. } => Some("name a file that is not there yet, or one that meno made"),
+            Error::NoConcept { .. } => Some("`meno memory list` shows the numbers"),
+            Error::NotYours { .. } => Some("change concepts of your own"),
+            Error::Conflict { .. } | Error::Database { .. } => None,
+            Error::Engine(error) => error.hint(),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Changes that can be undone, and that other processes follow.
+
+use meno::memory::{Concept, Draft, Owner, normal_form};
+
+use crate::sql::{Sql, columns};
+use crate::store::{Amendment, Change, Edit, Scope};
+use crate::{Error, Result};
+
+/// How many rows of the journal are kept, besides those of the last change.
+const KEPT: u64 = 10_000;
+
+/// One change that is being made.
+pub(crate) struct Batch<'a> {
+    sql: &'a mut dyn Sql,
+    scope: &'a Scope,
+    number: u64,
+    /// The batch that this one takes back; 0 for none.
+    undoes: u64,
+    time: u64,
+}
+
+impl<'a> Batch<'a> {
+    pub(crate) fn new(sql: &'a mut dyn Sql, scope: &'a Scope, time: u64) -> Result<Self> {
+        let number = sql.number("SELECT coalesce(max(batch), 0) + 1 FROM meno_changes", &[])?;
+        Ok(Batch { sql, scope, number, undoes: 0, time })
+    }
+
+    /// Makes all edits, or none if one fails.
+    pub(crate) fn edit(mut self, edits: Vec<Edit>) -> Result<Vec<Change>> {
+        let changes = edits.into_iter().map(|edit| self.one(edit)).collect::<Result<Vec<_>>>()?;
+        self.trim()?;
+        Ok(changes)
+    }
+
+    fn one(&mut self, edit: Edit) -> Result<Change> {
+        match edit {
+            Edit::Add(draft) => {
+                let time = self.time;
+                self.add(draft, time, time, 0)
+            }
+            Edit::Import(concept) => {
+                let Concept { phrase, slot, value, owner, source, created, updated, uses, .. } = *concept;
+                self.add(Draft { phrase, slot, value, owner, source }, created, updated, uses)
+            }
+            Edit::Amend { id, to } => self.amend(id, to),
+            Edit::Remove { id } => {
+                let before = self.own(id)?;
+                self.record(Change { before: Some(before), after: None })
+            }
+        }
+    }
+
+    /// Adds a concept, or changes the one of the same owner, phrase and slot.
+    fn add(&mut self, draft: Draft, created: u64, updated: u64, uses: u64) -> Result<Change> {
+        let normal = draft.check()?;
+        if !self.scope.changes(&draft.owner) {
+            let owner = draft.owner.user().unwrap_or("everyone").to_owned();
+            let problem = format!("{} cannot teach for {owner}", self.scope.actor());
+            return Err(Error::Conflict { problem });
+        }
+        let before = self.by_key(&draft.owner, &normal, &draft.slot)?;
+        let Draft { phrase, slot, value, owner, source } = draft;
+        let after = match &before {
+            Some(before) => Concept { phrase, value, source, updated, ..before.clone() },
+            None => Concept { id: 0, phrase, normal, slot, value, owner, source, created, updated, uses },
+        };
+        self.record(Change { before, after: Some(after) })
+    }
+
+    fn amend(&mut self, id: u64, to: Amendment) -> Result<Change> {
+        let before = self.own(id)?;
+        let draft = Draft {
+            phrase: to.phrase.unwrap_or_else(|| before.phrase.clone()),
+            slot: to.slot.unwrap_or_else(|| before.slot.clone()),
+            value: to.value.unwrap_or_else(|| before.value.clone()),
+            owner: before.owner.clone(),
+            source: before.source.clone(),
+        };
+        let normal = draft.check()?;
+        if let Some(other) = self.by_key(&draft.owner, &normal, &draft.slot)?.filter(|other| other.id != id) {
+            let problem = format!("concept {} is already the {} `{}`", other.id, other.slot, other.phrase);
+            return Err(Error::Conflict { problem });
+        }
+        let Draft { phrase, slot, value, .. } = draft;
+        let after = Concept { phrase, normal, slot, value, updated: self.time, ..before.clone() };
+        self.record(Change { before: Some(before), after: Some(after) })
+    }
+
+    /// Takes back the last change that was not taken back yet: of this user, or of anyone if the scope is all.
+    pub(crate) fn undo(mut self) -> Result<Vec<Change>> {
+        let (kind, actor) = (self.scope.kind(), self.scope.actor());
+        self.undoes = self.sql.number(
+            "SELECT coalesce(max(batch), 0) FROM meno_changes AS c WHERE undoes = 0 AND ($1 = 'all' OR actor = $2)
+               AND NOT EXISTS (SELECT 1 FROM meno_changes AS u WHERE u.undoes = c.batch)",
+            &[kind.into(), actor.into()],
+        )?;
+        let mut rows: Vec<(Option<String>, Option<String>)> = Vec::new();
+        self.sql.query(
+            "SELECT was, became FROM meno_changes WHERE batch = $1 AND batch > 0 ORDER BY seq DESC",
+            &[self.undoes.into()],
+            &mut |row| {
+                rows.push((row.text(0)?.map(str::to_owned), row.text(1)?.map(str::to_owned)));
+                Ok(())
+            },
+        )?;
+        let mut changes = Vec::with_capacity(rows.len());
+        for (was, became) in rows {
+            changes.push(self.take_back(parse(was)?, parse(became)?)?);
+        }
+        self.trim()?;
+        Ok(changes)
+    }
+
+    fn take_back(&mut self, was: Option<Concept>, became: Option<Concept>) -> Result<Change> {
+        let id = was.as_ref().or(became.as_ref()).map_or(0, |concept| concept.id);
+        let now = self.by_id(id)?;
+        // Uses are counted outside the journal.
+        let uses = now.as_ref().map_or(0, |now| now.uses);
+        let counted = |concept: Option<Concept>| concept.map(|concept| Concept { uses, ..concept });
+        if now != counted(became) {
+            let problem = format!("concept {id} was changed since, so the change before cannot be undone");
+            return Err(Error::Conflict { problem });
+        }
+        let after = if now.is_some() { counted(was) } else { was };
+        if let Some(after) = &after
+            && let Some(other) = self.by_key(&after.owner, &after.normal, &after.slot)?
+            && other.id != id
+        {
+            let problem = format!("concept {} is already the {} `{}`", other.id, other.slot, other.phrase);
+            return Err(Error::Conflict { problem });
+        }
+        self.record(Change { before: now, after })
+    }
+
+    /// The concept, if the scope may change it.
+    fn own(&mut self, id: u64) -> Result<Concept> {
+        let concept = self.by_id(id)?.filter(|concept| self.scope.sees(&concept.owner));
+        let concept = concept.ok_or(Error::NoConcept { id })?;
+        if !self.scope.changes(&concept.owner) {
+            let owner = concept.owner.user().unwrap_or("everyone").to_owned();
+            return Err(Error::NotYours { id, owner });
+        }
+        Ok(concept)
+    }
+
+    fn by_id(&mut self, id: u64) -> Result<Option<Concept>> {
+        let sql = concat!("SELECT ", columns!(), " FROM meno_concepts WHERE id = $1");
+        Ok(self.sql.concepts(sql, &[id.into()])?.pop())
+    }
+
+    fn by_key(&mut self, owner: &Owner, normal: &str, slot: &str) -> Result<Option<Concept>> {
+        let sql = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM meno_concepts WHERE owner = $1 AND normal = $2 AND slot = $3"
+        );
+        let owner = owner.user().unwrap_or("");
+        Ok(self.sql.concepts(sql, &[owner.into(), normal.into(), slot.into()])?.pop())
+    }
+
+    /// Does a change and writes it down.
+    fn record(&mut self, mut change: Change) -> Result<Change> {
+        match (&change.before, &mut change.after) {
+            (None, Some(after)) => after.id = insert(self.sql, after)?,
+            (Some(_), Some(after)) => update(self.sql, after)?,
+            (Some(before), None) => {
+                self.sql.execute("DELETE FROM meno_concepts WHERE id = $1", &[before.id.into()])?;
+            }
+            (None, None) => {}
+        }
+        let [was, became] = [&change.before, &change.after].map(|concept| concept.as_ref().map(to_json));
+        let id = change.before.as_ref().or(change.after.as_ref()).map_or(0, |concept| concept.id);
+        self.sql.execute(
+            "INSERT INTO meno_changes (batch, undoes, actor, concept, was, became, time)
+               VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            &[
+                self.number.into(),
+                self.undoes.into(),
+                self.scope.actor().into(),
+                id.into(),
+                was.as_deref().into(),
+                became.as_deref().into(),
+                self.time.into(),
+            ],
+        )?;
+        Ok(change)
+    }
+
+    /// Drops old rows: what was deleted long ago is to be forgotten.
+    fn trim(self) -> Result<()> {
+        let sql = "SELECT coalesce(max(seq), 0) FROM meno_changes WHERE batch < $1
+                     AND seq <= (SELECT max(seq) FROM meno_changes) - $2";
+        let last = self.sql.number(sql, &[self.number.into(), KEPT.into()])?;
+        if last > 0 {
+            self.sql.execute("DELETE FROM meno_changes WHERE seq <= $1", &[last.into()])?;
+            self.sql.execute("UPDATE meno_meta SET value = $1 WHERE name = 'trimmed'", &[last.into()])?;
+        }
+        Ok(())
+    }
+}
+
+fn insert(sql: &mut dyn Sql, concept: &Concept) -> Result<u64> {
+    debug_assert_eq!(concept.normal, normal_form(&concept.phrase));
+    let source = concept.source.as_ref().map(to_json);
+    let values = [
+        concept.phrase.as_str().into(),
+        concept.normal.as_str().into(),
+        concept.slot.as_str().into(),
+        concept.value.as_deref().into(),
+        concept.owner.user().unwrap_or("").into(),
+        source.as_deref().into(),
+        concept.created.into(),
+        concept.updated.into(),
+        concept.uses.into(),
+        // One that comes back has its old number.
+        concept.id.into(),
+    ];
+    if concept.id == 0 {
+        return sql.number(
+            "INSERT INTO meno_concepts (phrase, normal, slot, value, owner, source, created, updated, uses)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
+            &values[..9],
+        );
+    }
+    sql.number(
+        "INSERT INTO meno_concepts (phrase, normal, slot, value, owner, source, created, updated, uses, id)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id",
+        &values,
+    )
+}
+
+fn update(sql: &mut dyn Sql, concept: &Concept) -> Result<()> {
+    let source = concept.source.as_ref().map(to_json);
+    sql.execute(
+        "UPDATE meno_concepts SET phrase = $1, normal = $2, slot = $3, value = $4, source = $5, updated = $6
+           WHERE id = $7",
+        &[
+            concept.phrase.as_str().into(),
+            concept.normal.as_str().into(),
+            concept.slot.as_str().into(),
+            concept.value.as_deref().into(),
+            source.as_deref().into(),
+            concept.updated.into(),
+            concept.id.into(),
+        ],
+    )
+}
+
+fn to_json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("concepts are plain data")
+}
+
+fn parse(text: Option<String>) -> Result<Option<Concept>> {
+    let damaged = |error| Error::Database { store: "the journal".to_owned(), source: Box::new(error) };
+    text.map(|text| serde_json::from_str(&text).map_err(damaged)).transpose()
+}

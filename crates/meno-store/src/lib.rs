@@ -1,0 +1,60 @@
+//! Where concepts are kept: SQLite, one file, or PostgreSQL, shared by many servers.
+//!
+//! A [`Store`] keeps concepts and a journal of their changes on disk: what it has acknowledged survives the death of the
+//! process at any moment. A [`Memory`] is a store with an [`meno::memory::Index`] of all its concepts, kept in step with
+//! what this and other processes change: many threads read it at once, and it answers when the store is away.
+//!
+//! ```
+//! use meno::memory::Draft;
+//! use meno_store::{Access, Memory, Scope};
+//!
+//! # let dir = tempfile::tempdir().unwrap();
+//! # let path = dir.path().join("concepts.db");
+//! let memory = Memory::open(path.to_str().unwrap(), Access::Create)?;
+//! let draft = Draft { phrase: "Burpees and Regrets".into(), slot: "playlist".into(), ..Draft::default() };
+//! memory.learn(&Scope::All, draft)?;
+//! assert_eq!(memory.find("wake me with burpees and regrets", None)[0].slot, "playlist");
+//! # Ok::<(), meno_store::Error>(())
+//! ```
+//!
+//! - `error`: what can go wrong.
+//! - `store`: what a store does, written once in SQL that both databases speak.
+//! - `journal`: changes that can be undone, and that other processes follow.
+//! - `schema`: the tables and their versions.
+//! - `sqlite`, `postgres`: how each database is opened, locked and asked.
+//! - `memory`: the handle that answers.
+//! - `jsonl`: concepts as lines of JSON.
+
+mod error;
+mod journal;
+mod jsonl;
+mod memory;
+mod postgres;
+mod schema;
+mod sql;
+mod sqlite;
+mod store;
+
+pub use error::{Error, Result};
+pub use jsonl::{read_concepts, write_concepts};
+pub use memory::{Known, Memory, now};
+pub use schema::VERSION as SCHEMA_VERSION;
+pub use store::{Amendment, Change, Edit, News, Query, Scope, Store};
+
+/// What may happen to a store that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It is an error.
+    Existing,
+    /// It is made.
+    Create,
+}
+
+/// Opens a store: `postgres://...` is a PostgreSQL database, all else the file of an SQLite one.
+pub fn open(location: &str, access: Access) -> Result<Box<dyn Store>> {
+    if location.starts_with("postgres://") || location.starts_with("postgresql://") {
+        Ok(Box::new(postgres::Postgres::open(location, access)?))
+    } else {
+        Ok(Box::new(sqlite::Sqlite::open(location.as_ref(), access)?))
+    }
+}

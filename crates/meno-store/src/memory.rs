@@ -1,0 +1,335 @@
+//! The handle that answers: an index in this process, kept in step with a store.
+//!
+//! Everything that is found comes from the index, under a lock that readers share. What is learnt goes to the store first
+//! and then, by way of the journal, into the index; a thread follows the journal for what other processes learn. One lock
+//! orders both, so that the index never goes back to an older state of a concept. A store that is away is asked again and
+//! again; until it is back only what needs it fails.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use meno::Annotation;
+use meno::memory::{Concept, Draft, Entry, Index, Recalled, Remembered, Rule};
+
+use crate::store::{Amendment, Change, Edit, News, Query, Scope, Store};
+use crate::{Access, Error, Result, open};
+
+/// How often the journal is looked at.
+const INTERVAL: Duration = Duration::from_millis(200);
+
+/// How many changes the index takes at a time, before readers have their turn.
+const PORTION: usize = 1000;
+
+/// Concepts that many threads ask for; clones are the same memory.
+///
+/// `find` and `remember` take microseconds and may be called anywhere, and so may dropping it. What changes or lists concepts
+/// waits for a disk or a network: an async server calls it on a thread for such work (`spawn_blocking`).
+#[derive(Clone)]
+pub struct Memory {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    index: RwLock<Index>,
+    /// What the index has of the journal. Whoever changes the index holds this lock.
+    seen: Mutex<u64>,
+    /// There until this is dropped.
+    store: Mutex<Option<Box<dyn Store>>>,
+    uses: Mutex<HashMap<u64, u64>>,
+    /// Why the store is away; `None` if it is there.
+    trouble: Mutex<Option<String>>,
+}
+
+/// A concept that stands in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The concept.
+    pub id: u64,
+    /// The slot type.
+    pub slot: String,
+    /// The value that it stands for.
+    pub value: Option<String>,
+    /// The first byte in the text.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+/// The time by this machine's clock, in milliseconds since 1970.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
+}
+
+impl Memory {
+    /// Opens a store ([`open`]) and reads all its concepts.
+    pub fn open(location: &str, access: Access) -> Result<Memory> {
+        let mut store = open(location, access)?;
+        let (index, seen) = load(store.as_mut())?;
+        let shared = Arc::new(Shared {
+            index: RwLock::new(index),
+            seen: Mutex::new(seen),
+            store: Mutex::new(Some(store)),
+            uses: Mutex::default(),
+            trouble: Mutex::default(),
+        });
+        follow(Arc::downgrade(&shared), open(location, Access::Existing)?)?;
+        Ok(Memory { shared })
+    }
+
+    /// How many concepts there are.
+    pub fn len(&self) -> usize {
+        self.shared.index().len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Why the store cannot be reached; `None` if it can.
+    pub fn trouble(&self) -> Option<String> {
+        lock(&self.shared.trouble).clone()
+    }
+
+    /// Every concept of the user and of everyone that stands in a text, in the order of [`Index::find`].
+    pub fn find(&self, text: &str, user: Option<&str>) -> Vec<Known> {
+        let index = self.shared.index();
+        let known = |found: &meno::memory::Found<'_>| Known {
+            id: found.id,
+            slot: found.slot.to_owned(),
+            value: found.value.map(str::to_owned),
+            start: found.start,
+            end: found.end,
+        };
+        index.find(text, user).iter().map(known).collect()
+    }
+
+    /// What memory and a model make of a text together; concepts that hold are counted as used. `has_seen` is whether
+    /// the model was trained on a word ([`meno::Model::has_seen`]).
+    pub fn remember<'t>(
+        &self,
+        annotation: Annotation<'t>,
+        user: Option<&str>,
+        has_seen: impl Fn(&str) -> bool,
+    ) -> Remembered<'t> {
+        let remembered = {
+            let index = self.shared.index();
+            let found = index.find(annotation.text, user);
+            Remembered::new(Rule::default(), annotation, &found, has_seen)
+        };
+        if !remembered.memory.is_empty() {
+            self.count(&remembered.memory);
+        }
+        remembered
+    }
+
+    fn count(&self, recalled: &[Recalled<'_>]) {
+        let mut uses = lock(&self.shared.uses);
+        for recalled in recalled {
+            *uses.entry(recalled.concept).or_default() += 1;
+        }
+    }
+
+    /// Remembers a concept. Once this returns it is on disk and found.
+    pub fn learn(&self, scope: &Scope, draft: Draft) -> Result<Concept> {
+        let change = self.one(scope, Edit::Add(draft))?;
+        Ok(change.after.expect("what was added is there"))
+    }
+
+    /// Changes a concept.
+    pub fn amend(&self, scope: &Scope, id: u64, to: Amendment) -> Result<Concept> {
+        let change = self.one(scope, Edit::Amend { id, to })?;
+        Ok(change.after.expect("what was changed is there"))
+    }
+
+    /// Forgets a concept.
+    pub fn remove(&self, scope: &Scope, id: u64) -> Result<Concept> {
+        let change = self.one(scope, Edit::Remove { id })?;
+        Ok(change.before.expect("what is gone was there"))
+    }
+
+    fn one(&self, scope: &Scope, edit: Edit) -> Result<Change> {
+        let mut changes = self.edit(scope, vec![edit])?;
+        Ok(changes.pop().expect("an edit is a change"))
+    }
+
+    /// Makes some edits, all or none; one undo takes them back together.
+    pub fn edit(&self, scope: &Scope, edits: Vec<Edit>) -> Result<Vec<Change>> {
+        self.change(|store| store.edit(scope, edits, now()))
+    }
+
+    /// Takes back the last change of the scope ([`Store::undo`]).
+    pub fn undo(&self, scope: &Scope) -> Result<Vec<Change>> {
+        self.change(|store| store.undo(scope, now()))
+    }
+
+    /// Concepts as they are stored; fails while the store is away.
+    pub fn list(&self, scope: &Scope, query: &Query) -> Result<Vec<Concept>> {
+        self.shared.ask(|store| store.list(scope, query))
+    }
+
+    /// A concept as it is stored; fails while the store is away.
+    pub fn concept(&self, scope: &Scope, id: u64) -> Result<Option<Concept>> {
+        self.shared.ask(|store| store.concept(scope, id))
+    }
+
+    fn change<T>(&self, work: impl FnOnce(&mut dyn Store) -> Result<T>) -> Result<T> {
+        self.shared.ask(|store| {
+            let result = work(store)?;
+            // It is on disk; if the store goes away just now, the follower brings it into the index later.
+            let _ = self.shared.catch_up(store);
+            Ok(result)
+        })
+    }
+
+    /// Writes the counts of uses to the store now, not at the next look at the journal.
+    pub fn flush(&self) -> Result<()> {
+        self.shared.ask(|store| self.shared.write_uses(store))
+    }
+}
+
+impl Shared {
+    fn index(&self) -> RwLockReadGuard<'_, Index> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn index_mut(&self) -> RwLockWriteGuard<'_, Index> {
+        self.index.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the store, and keeps in mind whether it is away.
+    fn ask<T>(&self, work: impl FnOnce(&mut dyn Store) -> Result<T>) -> Result<T> {
+        let mut store = lock(&self.store);
+        let store = store.as_mut().expect("it is there until this is dropped");
+        self.note(work(store.as_mut()))
+    }
+
+    /// Brings what changed in the store into the index.
+    fn catch_up(&self, store: &mut dyn Store) -> Result<()> {
+        let mut seen = lock(&self.seen);
+        match store.news(*seen)? {
+            News::Changed(changed, last) => {
+                for portion in changed.chunks(PORTION) {
+                    let mut index = self.index_mut();
+                    for (id, concept) in portion {
+                        match concept {
+                            Some(concept) => index.insert(Entry::from(concept)),
+                            None => drop(index.remove(*id)),
+                        }
+                    }
+                }
+                *seen = last;
+            }
+            News::Everything => {
+                let (index, last) = load(store)?;
+                *self.index_mut() = index;
+                *seen = last;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_uses(&self, store: &mut dyn Store) -> Result<()> {
+        let uses: Vec<(u64, u64)> = lock(&self.uses).drain().collect();
+        if uses.is_empty() {
+            return Ok(());
+        }
+        store.count_uses(&uses).inspect_err(|_| {
+            let mut kept = lock(&self.uses);
+            uses.iter().for_each(|&(id, n)| *kept.entry(id).or_default() += n);
+        })
+    }
+
+    /// Keeps in mind whether the store is away.
+    fn note<T>(&self, result: Result<T>) -> Result<T> {
+        let trouble = match &result {
+            Err(Error::Away { problem, .. }) => Some(problem.clone()),
+            _ => None,
+        };
+        *lock(&self.trouble) = trouble;
+        result
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let store = self.store.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let uses: Vec<(u64, u64)> = lock(&self.uses).drain().collect();
+        let Some(mut store) = store else { return };
+        // On a thread of its own: to close a connection to PostgreSQL is not allowed on those of an async runtime.
+        let close = move || {
+            if !uses.is_empty() {
+                // Nobody is left to be told.
+                let _ = store.count_uses(&uses);
+            }
+        };
+        if let Ok(closing) = std::thread::Builder::new().spawn(close) {
+            let _ = closing.join();
+        }
+    }
+}
+
+/// An [`Entry`] on its way to another thread.
+struct Row {
+    id: u64,
+    phrase: String,
+    slot: String,
+    value: Option<String>,
+    user: Option<String>,
+}
+
+/// Reads all concepts on this thread and indexes them on another; with the number to ask for news with.
+fn load(store: &mut dyn Store) -> Result<(Index, u64)> {
+    let capacity = store.count()? as usize;
+    std::thread::scope(|scope| {
+        let (sender, receiver) = std::sync::mpsc::sync_channel::<Vec<Row>>(8);
+        let indexing = scope.spawn(move || {
+            let mut index = Index::with_capacity(capacity);
+            for Row { id, phrase, slot, value, user } in receiver.into_iter().flatten() {
+                let (value, user) = (value.as_deref(), user.as_deref());
+                index.insert(Entry { id, phrase: &phrase, slot: &slot, value, user });
+            }
+            index
+        });
+        let mut rows = Vec::with_capacity(PORTION);
+        let seen = store.entries(&mut |entry| {
+            rows.push(Row {
+                id: entry.id,
+                phrase: entry.phrase.to_owned(),
+                slot: entry.slot.to_owned(),
+                value: entry.value.map(str::to_owned),
+                user: entry.user.map(str::to_owned),
+            });
+            if rows.len() == PORTION {
+                // It fails only if the other thread has ended, which is told below.
+                let _ = sender.send(std::mem::replace(&mut rows, Vec::with_capacity(PORTION)));
+            }
+        });
+        let _ = sender.send(rows);
+        drop(sender);
+        let ended = |_| Error::Database { store: "a thread".to_owned(), source: "it ended early".into() };
+        Ok((indexing.join().map_err(ended)?, seen?))
+    })
+}
+
+/// Follows the journal until nobody has the memory any more.
+fn follow(shared: Weak<Shared>, mut store: Box<dyn Store>) -> Result<()> {
+    let work = move || {
+        loop {
+            std::thread::sleep(INTERVAL);
+            let Some(shared) = shared.upgrade() else { return };
+            let result = shared.catch_up(store.as_mut()).and_then(|()| shared.write_uses(store.as_mut()));
+            // Whatever it is, it is tried again; a store that is away is told by `Memory::trouble`.
+            let _ = shared.note(result);
+        }
+    };
+    let spawned = std::thread::Builder::new().name("meno-memory".to_owned()).spawn(work);
+    spawned
+        .map(|_| ())
+        .map_err(|error| Error::Database { store: "a thread".to_owned(), source: Box::new(error) })
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,422 @@
+//! What every store does, tested on each.
+
+mod support;
+
+use meno::memory::{Concept, Draft, Owner, Source, normal_form};
+use meno_store::{
+    Access, Amendment, Edit, Error, News, Query, SCHEMA_VERSION, Scope, Store, open, read_concepts,
+    write_concepts,
+};
+use support::{adds, create, draft, on_every_store, sql};
+
+fn shown(concept: &Concept) -> String {
+    let Concept { id, phrase, slot, value, owner, created, updated, uses, .. } = concept;
+    let owner = owner.user().unwrap_or("-");
+    let value = value.as_deref().unwrap_or("-");
+    format!("{id} {phrase}|{slot}|{owner}|{value} {created} {updated} {uses}")
+}
+
+fn all(store: &mut dyn Store) -> Vec<String> {
+    store.list(&Scope::All, &Query::default()).unwrap().iter().map(shown).collect()
+}
+
+fn phrases(store: &mut dyn Store, user: Option<&str>, text: &str) -> Vec<String> {
+    let query = Query { text: text.to_owned(), ..Query::default() };
+    store.list(&Scope::of(user), &query).unwrap().into_iter().map(|concept| concept.phrase).collect()
+}
+
+fn slot(slot: &str) -> Amendment {
+    Amendment { slot: Some(slot.to_owned()), ..Amendment::default() }
+}
+
+#[test]
+fn concepts_are_added_changed_and_removed() {
+    on_every_store(|location| {
+        let mut store = create(location);
+        assert!(all(&mut *store).is_empty());
+        store.edit(&Scope::All, adds(&["Red Moon|song", "home|place|anna|12 Elm Street"]), 100).unwrap();
+        assert_eq!(
+            all(&mut *store),
+            ["1 Red Moon|song|-|- 100 100 0", "2 home|place|anna|12 Elm Street 100 100 0"]
+        );
+        // The same words and slot are the same concept.
+        store.edit(&Scope::All, adds(&["red  MOON!|song||Moon (red)", "red moon|album"]), 200).unwrap();
+        store.count_uses(&[(1, 2), (1, 3), (99, 1)]).unwrap();
+        let id = 3;
+        store
+            .edit(&Scope::All, vec![Edit::Amend { id, to: slot("movie") }, Edit::Remove { id: 2 }], 300)
+            .unwrap();
+        let expected = ["1 red  MOON!|song|-|Moon (red) 100 200 5", "3 red moon|movie|-|- 200 300 0"];
+        assert_eq!(all(&mut *store), expected);
+        let value = Amendment { value: Some(None), phrase: Some("Red Moons".into()), ..Amendment::default() };
+        store.edit(&Scope::All, vec![Edit::Amend { id: 1, to: value }], 400).unwrap();
+        assert_eq!(all(&mut *store)[0], "1 Red Moons|song|-|- 100 400 5");
+        drop(store);
+        let mut store = open(location, Access::Existing).unwrap();
+        assert_eq!(all(&mut *store).len(), 2);
+        assert_eq!((store.count().unwrap(), store.concept(&Scope::All, 2).unwrap()), (2, None));
+        let concept = store.concept(&Scope::All, 1).unwrap().unwrap();
+        assert_eq!(concept.normal, "red moons");
+    });
+}
+
+#[test]
+fn users_are_apart() {
+    on_every_store(|location| {
+        let mut store = create(location);
+        let [anna, ben, nobody] = [Some("anna"), Some("ben"), None].map(Scope::of);
+        store.edit(&Scope::All, adds(&["home|place", "home|place|anna", "home|place|ben"]), 1).unwrap();
+        let owners = |store: &mut dyn Store, scope: &Scope| -> Vec<Owner> {
+            store.list(scope, &Query::default()).unwrap().into_iter().map(|concept| concept.owner).collect()
+        };
+        assert_eq!(owners(&mut *store, &nobody), [Owner::Everyone]);
+        assert_eq!(owners(&mut *store, &ben), [Owner::Everyone, Owner::User("ben".into())]);
+        assert!(store.concept(&anna, 3).unwrap().is_none());
+        for (scope, id, message) in [
+            (&anna, 1, "concept 1 is everyone's"),
+            (&anna, 3, "there is no concept 3"),
+            (&anna, 9, "there is no concept 9"),
+            (&nobody, 2, "there is no concept 2"),
+        ] {
+            for edit in [Edit::Remove { id }, Edit::Amend { id, to: slot("x") }] {
+                assert_eq!(store.edit(scope, vec![edit], 2).unwrap_err().to_string(), message);
+            }
+        }
+        let error = store.edit(&anna, adds(&["x|song|ben"]), 2).unwrap_err();
+        assert_eq!(error.to_string(), "anna cannot teach for ben");
+        store.edit(&anna, adds(&["x|song|anna"]), 2).unwrap();
+        assert_eq!(store.count().unwrap(), 4);
+        // Only her own change can be taken back by her.
+        assert_eq!(store.undo(&anna, 3).unwrap().len(), 1);
+        assert!(store.undo(&anna, 3).unwrap().is_empty());
+        assert!(store.undo(&ben, 3).unwrap().is_empty());
+        assert_eq!(store.undo(&Scope::All, 3).unwrap().len(), 3);
+        assert_eq!(store.count().unwrap(), 0);
+    });
+}
+
+#[test]
+fn edits_are_made_together_or_not_at_all() {
+    on_every_store(|location| {
+        let mut store = create(location);
+        let mut edits = adds(&["red|song", "blue|song"]);
+        edits.push(Edit::Remove { id: 77 });
+        assert!(matches!(store.edit(&Scope::All, edits, 1), Err(Error::NoConcept { id: 77 })));
+        let unfit = vec![Edit::Add(draft("red|song")), Edit::Add(Draft::default())];
+        assert!(matches!(store.edit(&Scope::All, unfit, 1), Err(Error::Engine(_))));
+        assert_eq!(store.count().unwrap(), 0);
+        assert!(matches!(store.news(0).unwrap(), News::Changed(changed, 0) if changed.is_empty()));
+        store.edit(&Scope::All, adds(&["red|song", "red|album"]), 1).unwrap();
+        let ids: Vec<u64> =
+            store.list(&Scope::All, &Query::default()).unwrap().iter().map(|c| c.id).collect();
+        let error =
+            store.edit(&Scope::All, vec![Edit::Amend { id: ids[1], to: slot("song") }], 2).unwrap_err();
+        assert_eq!(error.to_string(), format!("concept {} is already the song `red`", ids[0]));
+    });
+}
+
+#[test]
+fn changes_are_undone_one_after_the_other() {
+    on_every_store(|location| {
+        let mut store = create(location);
+        let mut states = vec![all(&mut *store)];
+        for edits in [
+            adds(&["red|song"]),
+            adds(&["red|song||Red", "blue|song|anna"]),
+            vec![Edit::Amend { id: 2, to: slot("album") }],
+            vec![Edit::Remove { id: 1 }, Edit::Remove { id: 2 }],
+        ] {
+            store.edit(&Scope::All, edits, 10 * states.len() as u64).unwrap();
+            states.push(all(&mut *store));
+        }
+        for expected in states.iter().rev().skip(1) {
+            assert!(!store.undo(&Scope::All, 99).unwrap().is_empty());
+            assert_eq!(&all(&mut *store), expected);
+        }
+        assert!(store.undo(&Scope::All, 99).unwrap().is_empty());
+        // Something new after an undo is undone first.
+        store.edit(&Scope::All, adds(&["green|song"]), 100).unwrap();
+        assert_eq!(store.undo(&Scope::All, 101).unwrap().len(), 1);
+        assert!(store.undo(&Scope::All, 102).unwrap().is_empty());
+        assert!(all(&mut *store).is_empty());
+    });
+}
+
+#[test]
+fn what_somebody_else_changed_is_not_undone() {
+    on_every_store(|location| {
+        let mut store = create(location);
+        let anna = Scope::of(Some("anna"));
+        store.edit(&anna, adds(&["home|place|anna"]), 1).unwrap();
+        store.edit(&Scope::All, vec![Edit::Amend { id: 1, to: slot("song") }], 2).unwrap();
+        let error = store.undo(&anna, 3).unwrap_err();
+        assert_eq!(error.to_string(), "concept 1 was changed since, so the change before cannot be undone");
+        assert_eq!(store.count().unwrap(), 1);
+        // Being used is no change.
+        store.undo(&Scope::All, 4).unwrap();
+        store.count_uses(&[(1, 7)]).unwrap();
+        store.undo(&anna, 5).unwrap();
+        assert_eq!(store.count().unwrap(), 0);
+    });
+}
+
+#[test]
+fn concepts_are_searched() {
+    on_every_store(|location| {
+        let mut store = create(location);
+        let lines = [
+            "Burpees & Regrets|playlist",
+            "The Driver's Mix|playlist",
+            "home|place|anna|12 Elm Street",
+            "100%|song",
+            "a_b|song",
+            "CAFÉ|place",
+            "home|place|ben",
+        ];
+        store.edit(&Scope::All, adds(&lines), 1).unwrap();
+        for (user, text, expected) in [
+            (None, "regret", vec!["Burpees & Regrets"]),
+            (None, "DRIVERS", vec!["The Driver's Mix"]),
+            (None, "playlist", vec!["Burpees & Regrets", "The Driver's Mix"]),
+            (None, "home", vec![]),
+            (Some("anna"), "home", vec!["home"]),
+            (Some("anna"), "Elm", vec!["home"]),
+            (None, "%", vec![]),
+            (None, "_", vec!["a_b"]),
+            (None, "Café", vec!["CAFÉ"]),
+            (None, "' OR 1=1 --", vec![]),
+            (None, "", vec!["Burpees & Regrets", "The Driver's Mix", "100%", "a_b", "CAFÉ"]),
+        ] {
+            assert_eq!(phrases(&mut *store, user, text), expected, "{text}");
+        }
+        let page = |after, limit| Query { after, limit, slot: "place".into(), ..Query::default() };
+        let ids = |store: &mut dyn Store, query: Query| -> Vec<u64> {
+            store.list(&Scope::All, &query).unwrap().iter().map(|concept| concept.id).collect()
+        };
+        assert_eq!(ids(&mut *store, page(0, 2)), [3, 6]);
+        assert_eq!(ids(&mut *store, page(6, 2)), [7]);
+        assert!(ids(&mut *store, page(7, 2)).is_empty());
+    });
+}
+
+#[test]
+fn any_text_comes_back_as_it_was() {
+    on_every_store(|location| {
+        let mut store = create(location);
+        let texts = [
+            "'; DROP TABLE meno_concepts; --",
+            "<script>alert(1)</script>",
+            "😀 $1 ?1 :a",
+            "日本語",
+            "é\u{301}",
+            "\\x00",
+        ];
+        for text in texts {
+            let source =
+                Source { words: vec![text.replace(' ', "_")], labels: vec!["O".into()], intent: text.into() };
+            let draft = Draft {
+                phrase: text.to_owned(),
+                slot: "söng-x".to_owned(),
+                value: Some(text.to_owned()),
+                owner: Owner::User(text.to_owned()),
+                source: Some(source),
+            };
+            let change =
+                store.edit(&Scope::All, vec![Edit::Add(draft.clone())], u64::MAX >> 1).unwrap().remove(0);
+            let id = change.after.unwrap().id;
+            let Concept { phrase, slot, value, owner, source, normal, created, .. } =
+                store.concept(&Scope::All, id).unwrap().unwrap();
+            assert_eq!(normal, normal_form(text));
+            assert_eq!(created, u64::MAX >> 1);
+            assert_eq!(Draft { phrase, slot, value, owner, source }, draft);
+        }
+        assert_eq!(store.count().unwrap(), texts.len() as u64);
+    });
+}
+
+#[test]
+fn what_is_exported_can_be_imported() {
+    on_every_store(|location| {
+        let mut store = create(location);
+        let source = Some(Source::of_text("play red moon", "play"));
+        let edits = vec![
+            Edit::Add(Draft { source, ..draft("red moon|song") }),
+            Edit::Add(draft("home|place|anna|x")),
+        ];
+        store.edit(&Scope::All, edits, 1).unwrap();
+        store.count_uses(&[(2, 4)]).unwrap();
+        let concepts = store.list(&Scope::All, &Query::default()).unwrap();
+        let mut lines = Vec::new();
+        write_concepts(&mut lines, &concepts).unwrap();
+        let read = read_concepts("x.jsonl".as_ref(), str::from_utf8(&lines).unwrap(), 9).unwrap();
+        let import = |store: &mut dyn Store| {
+            let edits = read.iter().map(|concept| Edit::Import(Box::new(concept.clone()))).collect();
+            store.edit(&Scope::All, edits, 9).unwrap();
+        };
+        store.edit(&Scope::All, vec![Edit::Remove { id: 1 }, Edit::Remove { id: 2 }], 5).unwrap();
+        for _ in 0..2 {
+            import(&mut *store);
+            let again = store.list(&Scope::All, &Query::default()).unwrap();
+            let without_id = |concepts: &[Concept]| -> Vec<Concept> {
+                concepts.iter().map(|concept| Concept { id: 0, ..concept.clone() }).collect()
+            };
+            assert_eq!(without_id(&again), without_id(&concepts));
+        }
+        // An import is taken back as a whole.
+        assert_eq!(store.undo(&Scope::All, 10).unwrap().len(), 2);
+        assert_eq!(store.undo(&Scope::All, 10).unwrap().len(), 2);
+        assert_eq!(store.count().unwrap(), 0);
+    });
+}
+
+#[test]
+fn others_can_follow_what_changes() {
+    on_every_store(|location| {
+        let (mut one, mut other) = (create(location), create(location));
+        let mut seen = other.entries(&mut |_| panic!("there is nothing")).unwrap();
+        let mut follow = || match other.news(seen).unwrap() {
+            News::Changed(changed, last) => {
+                seen = last;
+                changed.into_iter().map(|(id, concept)| (id, concept.map(|c| c.slot))).collect::<Vec<_>>()
+            }
+            News::Everything => panic!("the journal is whole"),
+        };
+        assert!(follow().is_empty());
+        one.edit(&Scope::All, adds(&["red|song", "blue|song"]), 1).unwrap();
+        one.edit(&Scope::All, vec![Edit::Amend { id: 1, to: slot("album") }], 2).unwrap();
+        assert_eq!(follow(), [(2, Some("song".into())), (1, Some("album".into()))]);
+        one.edit(&Scope::All, vec![Edit::Remove { id: 2 }], 3).unwrap();
+        one.undo(&Scope::All, 4).unwrap();
+        one.undo(&Scope::All, 5).unwrap();
+        assert_eq!(follow(), [(2, Some("song".into())), (1, Some("song".into()))]);
+        assert!(follow().is_empty());
+    });
+}
+
+#[test]
+fn a_long_journal_is_cut_and_followers_start_anew() {
+    on_every_store(|location| {
+        let mut store = create(location);
+        store.edit(&Scope::All, adds(&["red|song"]), 1).unwrap();
+        let many = (0..10_050).map(|i| Edit::Add(draft(&format!("w{i}|song")))).collect();
+        store.edit(&Scope::All, many, 2).unwrap();
+        assert_eq!(store.news(0).unwrap(), News::Everything);
+        let mut n = 0;
+        let seen = store.entries(&mut |_| n += 1).unwrap();
+        assert_eq!(n, 10_051);
+        assert_eq!(store.news(seen).unwrap(), News::Changed(Vec::new(), seen));
+        // A store that was put back to an older state is read anew, too.
+        assert_eq!(store.news(seen + 1).unwrap(), News::Everything);
+        // The last change is whole, whatever its size.
+        assert_eq!(store.undo(&Scope::All, 3).unwrap().len(), 10_050);
+        assert_eq!(store.count().unwrap(), 1);
+    });
+}
+
+#[test]
+fn many_write_at_once_and_nothing_is_missed() {
+    on_every_store(|location| {
+        let mut follower = create(location);
+        let mut seen = 0;
+        let mut ids = Vec::new();
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                scope.spawn(move || {
+                    let mut store = create(location);
+                    for i in 0..25 {
+                        store
+                            .edit(&Scope::All, adds(&[&format!("w{writer} {i}|song"), "shared|song"]), i)
+                            .unwrap();
+                    }
+                });
+            }
+            while ids.len() < 101 {
+                let News::Changed(changed, last) = follower.news(seen).unwrap() else {
+                    panic!("a cut journal")
+                };
+                ids.extend(changed.iter().map(|(id, _)| *id));
+                ids.sort_unstable();
+                ids.dedup();
+                seen = last;
+            }
+        });
+        assert_eq!(follower.count().unwrap(), 101);
+    });
+}
+
+#[test]
+fn an_older_schema_is_migrated() {
+    on_every_store(|location| {
+        let old = match location.starts_with("postgres") {
+            true => include_str!("stores/schema1.postgres.sql"),
+            false => include_str!("stores/schema1.sqlite.sql"),
+        };
+        sql(location, old);
+        let mut store = open(location, Access::Existing).unwrap();
+        assert_eq!(all(&mut *store), ["1 Red Moon|song|anna|Moon (red) 100 200 3"]);
+        store.edit(&Scope::All, adds(&["blue|song"]), 300).unwrap();
+        assert_eq!(store.undo(&Scope::All, 301).unwrap().len(), 1);
+        let taken_back = store.undo(&Scope::of(Some("anna")), 302).unwrap();
+        assert_eq!(taken_back[0].after.as_ref().unwrap().value, None);
+        drop(store);
+        assert_eq!(all(&mut *open(location, Access::Existing).unwrap()).len(), 1);
+    });
+}
+
+#[test]
+fn a_newer_schema_is_refused() {
+    on_every_store(|location| {
+        drop(create(location));
+        sql(location, "UPDATE meno_meta SET value = 99 WHERE name = 'schema'");
+        let error = open(location, Access::Create).err().unwrap().to_string();
+        let message = format!("has schema 99, but this program knows schemas up to {SCHEMA_VERSION}");
+        assert!(error.ends_with(&message), "{error}");
+    });
+}
+
+#[test]
+fn what_is_not_there_is_not_made_by_reading() {
+    on_every_store(|location| {
+        assert!(matches!(open(location, Access::Existing), Err(Error::NotThere { .. })));
+        assert!(location.starts_with("postgres") || !std::path::Path::new(location).exists());
+    });
+}
+
+#[test]
+fn files_of_other_programs_are_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    sql(&path("other.db"), "CREATE TABLE songs (name TEXT)");
+    std::fs::write(path("text.db"), "x".repeat(5000)).unwrap();
+    for (name, problem) in [("other.db", "it has a table `songs`"), ("text.db", "it is not an SQLite file")] {
+        let before = std::fs::read(path(name)).unwrap();
+        match open(&path(name), Access::Create) {
+            Err(Error::NotAStore { problem: found, .. }) => assert_eq!(found, problem),
+            other => panic!("{name}: {}", other.err().map_or("opened".to_owned(), |error| error.to_string())),
+        }
+        assert!(std::fs::read(path(name)).unwrap() == before, "{name} was changed");
+    }
+    assert!(matches!(open(&path("no/x.db"), Access::Create), Err(Error::Database { .. })));
+    assert!(matches!(open("postgres://:x:y/", Access::Create), Err(Error::NotAStore { .. })));
+    assert!(matches!(open("postgres://anna@127.0.0.1:1/x", Access::Create), Err(Error::Away { .. })));
+}
+
+#[test]
+fn lines_that_are_no_concepts_are_named() {
+    for (text, problem) in [
+        ("\n{\"phrase\": \"x\"}", "x.jsonl:2: missing field `slot`, column 15"),
+        (
+            "{\"phrase\": \"x\", \"slot\": \"s\", \"vlaue\": 1}",
+            "x.jsonl:1: unknown field `vlaue`, expected one of",
+        ),
+        ("{\"phrase\": \"?\", \"slot\": \"s\"}", "x.jsonl:1: there is no word in the phrase `?`"),
+        ("nonsense", "x.jsonl:1: expected"),
+    ] {
+        let error = read_concepts("x.jsonl".as_ref(), text, 1).unwrap_err().to_string();
+        assert!(error.starts_with(problem), "{error}");
+    }
+    let read =
+        read_concepts("x".as_ref(), "\u{feff}{\"phrase\": \"X\", \"slot\": \"s\", \"owner\": null}\n", 7)
+            .unwrap();
+    assert_eq!((read[0].normal.as_str(), read[0].created, &read[0].owner), ("x", 7, &Owner::Everyone));
+}

@@ -1,0 +1,109 @@
+//! What the tests of the stores share: a store of each kind.
+
+#![allow(dead_code)]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use meno::memory::Draft;
+use meno_store::{Access, Edit, Store, open};
+
+/// Runs a test on an empty store of each kind, given by its location.
+pub fn on_every_store(test: impl Fn(&str)) {
+    let dir = tempfile::tempdir().unwrap();
+    test(dir.path().join("concepts.db").to_str().unwrap());
+    if let Some(server) = server() {
+        test(&server.database());
+    }
+}
+
+/// A PostgreSQL server that ends with this process; `None`, loudly, where none can be had.
+pub fn server() -> Option<&'static Server> {
+    static SERVER: OnceLock<Option<Server>> = OnceLock::new();
+    SERVER.get_or_init(Server::start).as_ref()
+}
+
+pub struct Server {
+    pub dir: PathBuf,
+    address: String,
+}
+
+impl Server {
+    pub fn start() -> Option<Server> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        // The path of a socket must be short.
+        let dir = std::env::temp_dir().join(format!("meno-pg-{}-{count}", std::process::id()));
+        let output = script(&["start", dir.to_str().unwrap(), &std::process::id().to_string()]);
+        match output {
+            Ok(address) => Some(Server { dir, address }),
+            Err(reason) => {
+                // Not by `eprintln`, which the test harness keeps to itself.
+                let _ =
+                    writeln!(std::io::stderr(), "left out: tests on PostgreSQL, because there is {reason}");
+                None
+            }
+        }
+    }
+
+    /// The address of a new database.
+    pub fn database(&self) -> String {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("test{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let mut client = postgres::Client::connect(&self.address, postgres::NoTls).unwrap();
+        client.batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
+        self.address.replace("/postgres?", &format!("/{name}?"))
+    }
+
+    /// Ends the server as a power cut would.
+    pub fn kill(&self) {
+        script(&["kill", self.dir.to_str().unwrap()]).unwrap();
+    }
+
+    pub fn restart(&self) {
+        script(&["start", self.dir.to_str().unwrap()]).unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = script(&["stop", self.dir.to_str().unwrap()]);
+    }
+}
+
+fn script(args: &[&str]) -> Result<String, String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/postgres.sh");
+    let output = Command::new(script).args(args).output().map_err(|error| error.to_string())?;
+    let [stdout, stderr] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    if output.status.success() { Ok(stdout.trim().to_owned()) } else { Err(stderr.trim().to_owned()) }
+}
+
+/// Runs statements on the database itself.
+pub fn sql(location: &str, statements: &str) {
+    if location.starts_with("postgres://") {
+        postgres::Client::connect(location, postgres::NoTls).unwrap().batch_execute(statements).unwrap();
+    } else {
+        rusqlite::Connection::open(location).unwrap().execute_batch(statements).unwrap();
+    }
+}
+
+pub fn create(location: &str) -> Box<dyn Store> {
+    open(location, Access::Create).unwrap()
+}
+
+/// `phrase | slot | owner | value`, the last two as need be.
+pub fn draft(line: &str) -> Draft {
+    let mut parts = line.split('|').map(|part| part.trim().to_owned());
+    let mut part = || parts.next().filter(|part| !part.is_empty());
+    let (phrase, slot) = (part().unwrap(), part().unwrap());
+    let owner = part().into();
+    Draft { phrase, slot, owner, value: part(), source: None }
+}
+
+pub fn adds(lines: &[&str]) -> Vec<Edit> {
+    lines.iter().map(|line| Edit::Add(draft(line))).collect()
+}

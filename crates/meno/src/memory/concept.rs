@@ -1,0 +1,195 @@
+//! A concept, and what makes one fit to be remembered.
+
+use serde::{Deserialize, Serialize};
+
+use super::normal::{LoneS, Words, normal_form};
+use crate::corpus::{UNKNOWN, tags};
+use crate::{Annotation, Error, Result};
+
+/// The longest phrase, in words.
+pub const MAX_WORDS: usize = 32;
+
+/// The longest name, phrase, value or source, in bytes.
+pub const MAX_BYTES: usize = 4096;
+
+/// A phrase and what it stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Concept {
+    /// Given by the store; never used for another concept.
+    pub id: u64,
+    /// The phrase as it was said.
+    pub phrase: String,
+    /// The phrase as it is compared ([`normal_form`]). An owner has one concept for each normal form and slot.
+    pub normal: String,
+    /// The slot type.
+    pub slot: String,
+    /// The known value that it is another name for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// Whose it is.
+    #[serde(default)]
+    pub owner: Owner,
+    /// The utterance in which it was learnt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// When it was learnt, in milliseconds since 1970 by the clock of the caller.
+    pub created: u64,
+    /// When it was changed last.
+    pub updated: u64,
+    /// How many times it was found in what somebody said.
+    pub uses: u64,
+}
+
+/// A concept that is to be remembered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Draft {
+    /// The phrase as it was said.
+    pub phrase: String,
+    /// The slot type.
+    pub slot: String,
+    /// The known value that it is another name for.
+    pub value: Option<String>,
+    /// Whose it is.
+    pub owner: Owner,
+    /// The utterance in which it was learnt.
+    pub source: Option<Source>,
+}
+
+/// Who knows a concept; in JSON the name of the user, or `null` for everyone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "Option<String>", into = "Option<String>")]
+pub enum Owner {
+    /// Every user.
+    #[default]
+    Everyone,
+    /// One user, by name.
+    User(String),
+}
+
+/// An utterance with one IOB2 label for each word.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Source {
+    /// The words.
+    pub words: Vec<String>,
+    /// Their labels; empty if nothing is known of the other words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// The intent; empty if it is not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub intent: String,
+}
+
+impl Owner {
+    /// The name of the user; `None` for everyone.
+    pub fn user(&self) -> Option<&str> {
+        match self {
+            Owner::Everyone => None,
+            Owner::User(name) => Some(name),
+        }
+    }
+}
+
+impl From<Option<String>> for Owner {
+    fn from(name: Option<String>) -> Self {
+        name.filter(|name| !name.is_empty()).map_or(Owner::Everyone, Owner::User)
+    }
+}
+
+impl From<Owner> for Option<String> {
+    fn from(owner: Owner) -> Self {
+        match owner {
+            Owner::Everyone => None,
+            Owner::User(name) => Some(name),
+        }
+    }
+}
+
+impl Draft {
+    /// The normal form of the phrase, if the draft is fit to be remembered.
+    pub fn check(&self) -> Result<String> {
+        let words = Words::read(&self.phrase, LoneS::Joined);
+        let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
+        if words.is_empty() {
+            let problem = format!("there is no word in the phrase `{}`", self.phrase);
+            return refuse(problem, "a phrase has letters, digits or symbols");
+        }
+        if words.len() > MAX_WORDS {
+            let problem = format!("the phrase has {} words", words.len());
+            return refuse(problem, &format!("a phrase has at most {MAX_WORDS}"));
+        }
+        demand_slot(&self.slot)?;
+        let source = self.source.as_ref().map_or(0, |source| source.words.iter().map(|w| w.len() + 1).sum());
+        let lengths = [
+            ("phrase", self.phrase.len()),
+            ("slot", self.slot.len()),
+            ("value", self.value.as_ref().map_or(0, String::len)),
+            ("owner", self.owner.user().map_or(0, str::len)),
+            ("source", source),
+        ];
+        if let Some((name, length)) = lengths.into_iter().find(|(_, length)| *length > MAX_BYTES) {
+            return refuse(
+                format!("the {name} has {length} bytes"),
+                &format!("at most {MAX_BYTES} are kept"),
+            );
+        }
+        // PostgreSQL cannot store it, and both stores take the same.
+        let texts = [Some(self.phrase.as_str()), self.value.as_deref(), self.owner.user()];
+        if texts.into_iter().flatten().any(|text| text.contains('\0')) {
+            return refuse("there is a null character in it".to_owned(), "take it out");
+        }
+        self.source.as_ref().map_or(Ok(()), Source::check)?;
+        Ok(normal_form(&self.phrase))
+    }
+}
+
+/// Whether a label can be made of a slot type.
+fn demand_slot(slot: &str) -> Result<()> {
+    let problem = match slot {
+        "" => "the slot has no name".to_owned(),
+        UNKNOWN => format!("a slot cannot be called `{UNKNOWN}`"),
+        slot if slot.contains(|c: char| c.is_whitespace() || c.is_control()) => {
+            format!("there is white space in the slot `{}`", slot.escape_debug())
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::Setting { problem, hint: "a slot is named in one word, such as `playlist`".to_owned() })
+}
+
+impl Source {
+    /// What a model made of an utterance; `None` if there were no words.
+    pub fn of(annotation: &Annotation<'_>) -> Option<Source> {
+        let word = |text: &str| text.split_whitespace().collect::<Vec<_>>().join("_");
+        (!annotation.tokens.is_empty()).then(|| Source {
+            words: annotation.tokens.iter().map(|token| word(token.text).to_lowercase()).collect(),
+            labels: annotation.tokens.iter().map(|token| token.label.clone().into_owned()).collect(),
+            intent: annotation.intent.as_ref().map_or(String::new(), |intent| intent.name.to_owned()),
+        })
+    }
+
+    /// An utterance of which nothing is known but its words, which have white space between them.
+    pub fn of_text(text: &str, intent: &str) -> Source {
+        let words = text.split_whitespace().map(str::to_owned).collect();
+        Source { words, labels: Vec::new(), intent: intent.to_owned() }
+    }
+
+    fn check(&self) -> Result<()> {
+        let bad = |text: &str| text.is_empty() || text.contains(|c: char| c.is_whitespace() || c == '\0');
+        let is_label = |label: &str| {
+            label == "O" || matches!(tags::split(label), ("B" | "I", slot) if !slot.is_empty() && !bad(slot))
+        };
+        let problem = if self.words.is_empty() || self.words.iter().any(|word| bad(word)) {
+            "the source has no words, or one with white space".to_owned()
+        } else if !self.labels.is_empty() && self.labels.len() != self.words.len() {
+            format!("the source has {} words but {} labels", self.words.len(), self.labels.len())
+        } else if let Some(label) = self.labels.iter().find(|label| !is_label(label)) {
+            format!("the source has a label `{label}`, which is not IOB2")
+        } else if self.intent.contains(['\0', '\n', '\r']) {
+            "there is a line break in the intent of the source".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(Error::Setting { problem, hint: "a source has words and one IOB2 label for each".to_owned() })
+    }
+}

@@ -1,0 +1,328 @@
+//! Finds phrases in texts: a hash table of word sequences.
+//!
+//! Words, slots, values and owners are kept once and named by numbers; a concept is 32 bytes and 4 for each word. Its key is
+//! its owner with the stems of its words, so a search for a user meets that user's concepts and everyone's, and no other.
+//! A search looks up every run of words that is not longer than the longest phrase beginning with its first word; longer
+//! ones than one word only if some phrase begins with its first two, as a small filter tells.
+//!
+//! Not given back until the index is built anew: the text of words, slots, values and owners that no concept has any more.
+
+use std::cmp::Reverse;
+
+use super::concept::{Concept, MAX_WORDS};
+use super::normal::{LoneS, Word, Words};
+use super::table::{Filter, Hasher, Interner, Table};
+
+/// What of a concept is needed to find it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// The concept.
+    pub id: u64,
+    /// The phrase as it was said.
+    pub phrase: &'a str,
+    /// The slot type.
+    pub slot: &'a str,
+    /// The value that it stands for.
+    pub value: Option<&'a str>,
+    /// The user whose it is; `None` for everyone.
+    pub user: Option<&'a str>,
+}
+
+/// A concept that stands in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found<'i> {
+    /// The concept.
+    pub id: u64,
+    /// The slot type.
+    pub slot: &'i str,
+    /// The value that it stands for.
+    pub value: Option<&'i str>,
+    /// Whether it is the user's own, not everyone's.
+    pub own: bool,
+    /// Whether the words are those of the phrase, not a plural or possessive of them.
+    pub exact: bool,
+    /// How many words it has.
+    pub n_words: usize,
+    /// The first byte in the text.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+/// The phrases of all concepts.
+#[derive(Clone, Debug)]
+pub struct Index {
+    /// Stems; the byte of each is how long the longest phrase is that begins with it.
+    words: Interner,
+    slots: Interner,
+    values: Interner,
+    owners: Interner,
+    concepts: Vec<Indexed>,
+    /// Places in `concepts` that can be filled again.
+    free: Vec<u32>,
+    /// The words of all concepts.
+    phrases: Vec<u32>,
+    /// How many of `phrases` belong to no concept any more.
+    n_stale: usize,
+    by_phrase: Table,
+    by_id: Table,
+    /// The first two words of phrases.
+    pairs: Filter,
+    hasher: Hasher,
+    /// What phrases are read into.
+    buffer: Words,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Indexed {
+    id: u64,
+    /// The first of its words in `phrases`.
+    start: u32,
+    /// A part of the hash of its words as they are, not of their stems.
+    exact: u32,
+    /// None if its place is free.
+    n_words: u8,
+    has_value: bool,
+    owner: u32,
+    slot: u32,
+    value: u32,
+}
+
+/// The first owner's number; users have names that are not empty.
+const EVERYONE: u32 = 0;
+
+impl<'a> From<&'a Concept> for Entry<'a> {
+    fn from(concept: &'a Concept) -> Self {
+        Entry {
+            id: concept.id,
+            phrase: &concept.phrase,
+            slot: &concept.slot,
+            value: concept.value.as_deref(),
+            user: concept.owner.user(),
+        }
+    }
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Index::with_capacity(0)
+    }
+}
+
+impl Index {
+    /// An empty index with room for so many concepts.
+    pub fn with_capacity(capacity: usize) -> Self {
+        let mut owners = Interner::default();
+        owners.intern("");
+        Index {
+            words: Interner::default(),
+            slots: Interner::default(),
+            values: Interner::default(),
+            owners,
+            concepts: Vec::with_capacity(capacity),
+            free: Vec::new(),
+            phrases: Vec::with_capacity(3 * capacity),
+            n_stale: 0,
+            by_phrase: Table::with_capacity(capacity),
+            by_id: Table::with_capacity(capacity),
+            pairs: Filter::with_capacity(capacity),
+            hasher: Hasher::default(),
+            buffer: Words::default(),
+        }
+    }
+
+    /// How many concepts there are.
+    pub fn len(&self) -> usize {
+        self.concepts.len() - self.free.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds a concept, in the place of the one with the same id if there is one.
+    ///
+    /// A phrase that [`super::Draft::check`] refuses, without words or with too many, is never found.
+    pub fn insert(&mut self, entry: Entry<'_>) {
+        self.remove(entry.id);
+        let mut words = std::mem::take(&mut self.buffer);
+        words.read_into(entry.phrase, LoneS::Joined);
+        if !words.is_empty() && words.len() <= MAX_WORDS {
+            self.insert_words(entry, &words);
+        }
+        self.buffer = words;
+    }
+
+    fn insert_words(&mut self, entry: Entry<'_>, words: &Words) {
+        let start = self.phrases.len();
+        let mut exact = 0;
+        for word in words.iter() {
+            let id = self.words.intern(word.stem);
+            self.phrases.push(id);
+            exact = self.mix_exact(exact, id, word);
+        }
+        let n_words = words.len() as u8;
+        let longest = self.words.byte_mut(self.phrases[start]);
+        *longest = n_words.max(*longest);
+        let indexed = Indexed {
+            id: entry.id,
+            start: start as u32,
+            exact: exact as u32,
+            n_words,
+            has_value: entry.value.is_some(),
+            owner: self.owners.intern(entry.user.unwrap_or("")),
+            slot: self.slots.intern(entry.slot),
+            value: self.values.intern(entry.value.unwrap_or("")),
+        };
+        self.place(indexed);
+    }
+
+    /// Goes on with the hash of words as they are; most are their own stems.
+    fn mix_exact(&self, hash: u64, stem: u32, word: Word<'_>) -> u64 {
+        let number = if word.normal == word.stem { u64::from(stem) } else { self.hasher.text(word.normal) };
+        self.hasher.mix(hash, number)
+    }
+
+    fn place(&mut self, indexed: Indexed) {
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.concepts[at as usize] = indexed;
+                at
+            }
+            None => {
+                self.concepts.push(indexed);
+                self.concepts.len() as u32 - 1
+            }
+        };
+        self.by_phrase.insert(self.key(&indexed), at);
+        self.by_id.insert(self.id_hash(indexed.id), at);
+        if self.pairs.is_full() {
+            self.refilter();
+        } else if let Some(pair) = self.pair(self.phrase(&indexed)) {
+            self.pairs.insert(pair);
+        }
+    }
+
+    /// Makes the filter anew, with room for as many again.
+    fn refilter(&mut self) {
+        let mut pairs = Filter::with_capacity(2 * self.concepts.len());
+        let phrases = self.concepts.iter().map(|indexed| self.phrase(indexed));
+        phrases.filter_map(|phrase| self.pair(phrase)).for_each(|pair| pairs.insert(pair));
+        self.pairs = pairs;
+    }
+
+    /// The hash of the first two words.
+    fn pair(&self, words: &[u32]) -> Option<u64> {
+        let &[first, second, ..] = words else { return None };
+        Some(self.hasher.mix(self.hasher.mix(0, first.into()), second.into()))
+    }
+
+    /// Takes a concept out; whether it was there.
+    pub fn remove(&mut self, id: u64) -> bool {
+        let hash = self.id_hash(id);
+        let Some(at) = self.by_id.candidates(hash).find(|&at| self.concepts[at as usize].id == id) else {
+            return false;
+        };
+        let indexed = self.concepts[at as usize];
+        self.by_id.remove(hash, at);
+        self.by_phrase.remove(self.key(&indexed), at);
+        self.concepts[at as usize] = Indexed { start: 0, n_words: 0, ..indexed };
+        self.free.push(at);
+        self.n_stale += usize::from(indexed.n_words);
+        if self.n_stale > self.phrases.len() / 2 {
+            self.compact();
+        }
+        true
+    }
+
+    /// Drops the words of concepts that are gone.
+    fn compact(&mut self) {
+        let mut phrases = Vec::with_capacity(self.phrases.len() - self.n_stale);
+        for indexed in self.concepts.iter_mut().filter(|indexed| indexed.n_words > 0) {
+            let start = indexed.start as usize;
+            indexed.start = phrases.len() as u32;
+            phrases.extend_from_slice(&self.phrases[start..start + usize::from(indexed.n_words)]);
+        }
+        self.phrases = phrases;
+        self.n_stale = 0;
+    }
+
+    /// Every concept of the user and of everyone whose phrase stands in the text: the one of most words first, then the one
+    /// that begins first, then exact ones, then the one that ends last; among those at one place the user's own first, then
+    /// the newest.
+    pub fn find(&self, text: &str, user: Option<&str>) -> Vec<Found<'_>> {
+        let user = user.filter(|user| !user.is_empty()).and_then(|user| self.owners.id(user));
+        let owners = [Some(EVERYONE), user];
+        let words = Words::read(text, LoneS::Apart);
+        let mut found = Vec::new();
+        self.find_words(&words, owners, &mut found);
+        if words.has_lone_s {
+            self.find_words(&Words::read(text, LoneS::Joined), owners, &mut found);
+        }
+        let order = |found: &Found<'_>| {
+            let place = (Reverse(found.n_words), found.start, !found.exact, Reverse(found.end));
+            (place, !found.own, Reverse(found.id))
+        };
+        found.sort_by_key(order);
+        found.dedup();
+        found
+    }
+
+    fn find_words<'i>(&'i self, words: &Words, owners: [Option<u32>; 2], found: &mut Vec<Found<'i>>) {
+        let places: Vec<_> = words.iter().map(|word| (word, self.words.id(word.stem))).collect();
+        let mut run = Vec::with_capacity(MAX_WORDS);
+        for first in 0..places.len() {
+            let longest = places[first].1.map_or(0, |id| self.words.byte(id));
+            let mut hash = 0;
+            run.clear();
+            for (_, id) in places[first..].iter().take(usize::from(longest)) {
+                let Some(id) = *id else { break };
+                run.push(id);
+                hash = self.hasher.mix(hash, id.into());
+                if run.len() == 2 && !self.pairs.may_have(hash) {
+                    break;
+                }
+                for owner in owners.into_iter().flatten() {
+                    let matches = |&at: &u32| {
+                        let indexed = &self.concepts[at as usize];
+                        indexed.owner == owner && self.phrase(indexed) == run.as_slice()
+                    };
+                    let key = self.hasher.mix(hash, owner.into());
+                    let there = self.by_phrase.candidates(key).filter(matches);
+                    found.extend(there.map(|at| self.found(at, &places[first..first + run.len()])));
+                }
+            }
+        }
+    }
+
+    fn found(&self, at: u32, words: &[(Word<'_>, Option<u32>)]) -> Found<'_> {
+        let indexed = &self.concepts[at as usize];
+        let stems = self.phrase(indexed).iter();
+        let exact = stems.zip(words).fold(0, |hash, (&stem, &(word, _))| self.mix_exact(hash, stem, word));
+        Found {
+            id: indexed.id,
+            slot: self.slots.text(indexed.slot),
+            value: indexed.has_value.then(|| self.values.text(indexed.value)),
+            own: indexed.owner != EVERYONE,
+            exact: exact as u32 == indexed.exact,
+            n_words: words.len(),
+            start: words[0].0.start,
+            end: words[words.len() - 1].0.end,
+        }
+    }
+
+    fn phrase(&self, indexed: &Indexed) -> &[u32] {
+        &self.phrases[indexed.start as usize..][..usize::from(indexed.n_words)]
+    }
+
+    fn key(&self, indexed: &Indexed) -> u64 {
+        let phrase = self.phrase(indexed).iter();
+        let hash = phrase.fold(0, |hash, &word| self.hasher.mix(hash, word.into()));
+        self.hasher.mix(hash, indexed.owner.into())
+    }
+
+    fn id_hash(&self, id: u64) -> u64 {
+        self.hasher.mix(0, id)
+    }
+}

@@ -1,0 +1,28 @@
+//! What the program was taught: concepts, found again in any sentence, at once and without training.
+//!
+//! A text enters; the concepts whose phrases stand in it leave ([`Index::find`]), and with what a tagger made of the same
+//! words, those that hold there ([`reconcile()`]). Whoever stores concepts keeps an [`Index`] in step with them; the engine
+//! has no clock and no disk.
+//!
+//! - `concept`: what is known of a concept.
+//! - `normal`: the words of a phrase or a text as they are compared.
+//! - `table`, `index`: a million concepts in about 100 bytes each, searched in microseconds.
+//! - `reconcile`: memory or the tagger, by a rule that is written down there.
+//! - `corpus`: concepts as utterances to train on.
+//!
+//! Invariant: the concepts of one user are never found for another.
+
+mod concept;
+mod corpus;
+mod index;
+mod normal;
+mod reconcile;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use concept::{Concept, Draft, MAX_BYTES, MAX_WORDS, Owner, Source};
+pub use corpus::{Exported, to_corpus};
+pub use index::{Entry, Found, Index};
+pub use normal::normal_form;
+pub use reconcile::{Recalled, Remembered, Rule, Seen, TaggedWord, reconcile};
