@@ -32,9 +32,6 @@ const REQUESTS: [&str; 5] = [
 /// A request with a concept that the corpus does not have.
 const NEW_REQUEST: &str = "Wake me up with Burpees and Regrets!";
 
-/// The corpus is small: an epoch has few steps, so more of them are taken than by default.
-const EPOCHS: usize = 50;
-
 const EXAMPLES: &str = "\
 Examples:
   meno demo
@@ -54,7 +51,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Passes over the data.
-    #[arg(long, value_name = "N", default_value_t = EPOCHS, hide = true)]
+    #[arg(long, value_name = "N", default_value_t = TrainSettings::tagger().epochs, hide = true)]
     epochs: usize,
 }
 
@@ -90,7 +87,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
 }
 
 fn train(args: &Args, dataset: &Dataset, style: Style) -> Result<Model> {
-    let settings = TrainSettings { seed: args.seed, epochs: args.epochs, ..TrainSettings::calibrated() };
+    let settings = TrainSettings { seed: args.seed, epochs: args.epochs, ..TrainSettings::tagger() };
     let threads = threads(args.threads);
     let mut watcher = Watcher::new(None, style.stderr);
     let outcome = fit(&dataset.train, &dataset.valid, &settings, threads, None, &mut watcher)?;
@@ -105,7 +102,7 @@ fn train(args: &Args, dataset: &Dataset, style: Style) -> Result<Model> {
     let slots = readable::slots(&model);
     line("model", format!("{n_intents} intents; {} slots: {}", slots.len(), slots.join(", ")))?;
     let (threads, epoch) = (count(threads, "thread"), model.record().epoch);
-    line("trained", format!("{seconds:.1} s on {threads}; epoch {epoch} of {} is the best", args.epochs))?;
+    line("trained", format!("{seconds:.1} s on {threads}, {epoch} epochs"))?;
     ThresholdArgs::default().apply(*model, &dataset.valid)
 }
 

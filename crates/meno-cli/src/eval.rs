@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use meno::corpus::{self, Corpus, Split};
 use meno::engine::Measure;
+use meno::experiment::concepts::{self, KnownReport, NewReport};
 use meno::experiment::paper::demand_new_concepts;
 use meno::experiment::unknown::{Cost, Gain, Judge};
 use meno::metrics::new_concepts::NewConceptScores;
@@ -73,7 +74,12 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let model = args.threshold.without_growth(Model::load(&args.model)?);
+    let model = Model::load(&args.model)?;
+    let model = if model.judges_concepts() {
+        args.threshold.apply(model)?
+    } else {
+        args.threshold.without_growth(model)
+    };
     let mode = if args.strict { Mode::Strict } else { Mode::Conlleval };
     let splits: Vec<Split> = args.dirs.iter().map(|dir| choose(dir)).collect::<Result<_>>()?;
     let new = args.ood.as_deref().map(read_new_concepts).transpose()?;
@@ -82,8 +88,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
     for split in &splits {
         let corpus = split.read()?;
         let report = worker.evaluate(&corpus.utterances, mode)?.report();
-        let unknown = judge_unknown(&args, &model, &split.path, &corpus, new.as_ref())?;
-        results.push(Evaluated { path: &split.path, report, unknown });
+        let (unknown, concepts) = if model.judges_concepts() {
+            (None, judge_concepts(&args, &model, &corpus, new.as_ref())?)
+        } else {
+            (judge_unknown(&args, &model, &split.path, &corpus, new.as_ref())?, None)
+        };
+        results.push(Evaluated { path: &split.path, report, unknown, concepts });
     }
     match results.as_slice() {
         [result] if args.json => print(pretty(result))?,
@@ -100,6 +110,22 @@ fn read_new_concepts(path: &Path) -> Result<Corpus> {
     let corpus = corpus::read(path, None)?;
     demand_new_concepts(&corpus)?;
     Ok(corpus)
+}
+
+/// Which concepts the model calls unknown, and how good that is; nothing if it has no threshold.
+fn judge_concepts(
+    args: &Args,
+    model: &Model,
+    test: &Corpus,
+    new: Option<&Corpus>,
+) -> Result<Option<Concepts>> {
+    if args.score.is_some() {
+        let problem = "--score is a measure of words, but the model judges concepts".to_owned();
+        return Err(Error::Setting { problem, hint: "leave it out".to_owned() });
+    }
+    let Some(threshold) = model.threshold() else { return Ok(None) };
+    let (known, new) = concepts::judge(model, test, new)?;
+    Ok(Some(Concepts { score: threshold.score.clone(), threshold: threshold.value, known, new }))
 }
 
 /// What the model or the arguments call unknown, and how good that is; nothing if neither does.
@@ -144,6 +170,46 @@ struct Evaluated<'a> {
     report: Report,
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<Unknown>,
+    #[serde(rename = "unknown", skip_serializing_if = "Option::is_none")]
+    concepts: Option<Concepts>,
+}
+
+/// What a model that judges concepts calls unknown.
+#[derive(Serialize)]
+struct Concepts {
+    score: String,
+    threshold: f64,
+    #[serde(flatten)]
+    known: KnownReport,
+    #[serde(rename = "new_concepts", skip_serializing_if = "Option::is_none")]
+    new: Option<NewReport>,
+}
+
+impl Concepts {
+    fn table(&self) -> String {
+        let KnownReport { report, slot_f1_after, flagged, questions, rejected } = &self.known;
+        let mut lines = vec![
+            String::new(),
+            format!("unknown above          {} {:.4}", self.score, self.threshold),
+            format!("slot f1 with that      {slot_f1_after:6.2}, without {:.2}", report.slot_f1),
+            format!("concepts called unknown {flagged:.2} %, utterances refused {rejected:.2} %"),
+            format!("needless questions in  {:6.2} % of the utterances", questions.needless_utterances),
+        ];
+        if let Some(NewReport { scores, limits, auroc, questions }) = &self.new {
+            lines.push(String::new());
+            lines.push(new_concepts_table(scores));
+            lines.push(format!("limits found           {limits:6.2} %"));
+            lines.push(format!("silent errors          {:6.2} %", questions.silent_errors));
+            lines.push(format!(
+                "asked about            {:6.2} %, needlessly {:.2} %",
+                questions.asked, questions.needless
+            ));
+            lines.extend(
+                auroc.map(|auroc| format!("AUROC                  {auroc:6.3}, new against known concepts")),
+            );
+        }
+        lines.join("\n")
+    }
 }
 
 #[derive(Serialize)]
@@ -160,7 +226,8 @@ struct Unknown {
 
 impl Evaluated<'_> {
     fn table(&self) -> String {
-        let unknown = self.unknown.as_ref().map(Unknown::table).unwrap_or_default();
+        let concepts = self.concepts.as_ref().map(Concepts::table);
+        let unknown = self.unknown.as_ref().map(Unknown::table).or(concepts).unwrap_or_default();
         format!("{}\n\n{}{unknown}", self.path.display(), self.report).trim_end().to_owned()
     }
 }
@@ -179,17 +246,8 @@ impl Unknown {
             format!("slot f1 with that      {slot_f1:6.2}, without {slot_f1_before:.2}"),
         ];
         if let Some(Gain { new_concepts: found, words }) = &self.new_concepts {
-            let NewConceptScores { a, b, c, d, unknown_spans, found_unknown, found_named } = found;
             lines.push(String::new());
-            lines.push("new concepts        precision  recall      f1  support".to_owned());
-            for (name, scores) in [("a", a), ("b, of all slots", b), ("c", c), ("d", d)] {
-                let Scores { precision, recall, f1, support } = scores;
-                lines.push(format!("{name:20} {precision:8.2} {recall:7.2} {f1:7.2} {support:8}"));
-            }
-            lines.push(format!(
-                "{unknown_spans} spans called unknown; of the new concepts {found_unknown} found so, {found_named} by \
-                 their true slot"
-            ));
+            lines.push(new_concepts_table(found));
             let share = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
             lines.push(format!(
                 "words: AUROC {}, AUPR {}, FPR at 95 % recall {}, AURC {}",
@@ -201,6 +259,20 @@ impl Unknown {
         }
         lines.join("\n")
     }
+}
+
+fn new_concepts_table(found: &NewConceptScores) -> String {
+    let NewConceptScores { a, b, c, d, unknown_spans, found_unknown, found_named } = found;
+    let mut lines = vec!["new concepts        precision  recall      f1  support".to_owned()];
+    for (name, scores) in [("a", a), ("b, of all slots", b), ("c", c), ("d", d)] {
+        let Scores { precision, recall, f1, support } = scores;
+        lines.push(format!("{name:20} {precision:8.2} {recall:7.2} {f1:7.2} {support:8}"));
+    }
+    lines.push(format!(
+        "{unknown_spans} spans called unknown; of the new concepts {found_unknown} found so, {found_named} by their \
+         true slot"
+    ));
+    lines.join("\n")
 }
 
 /// The split that a path means: itself, or the test split of a dataset.

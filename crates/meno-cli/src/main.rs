@@ -4,6 +4,7 @@
 //! standard error. Exit codes: 0 done, 1 done and something was found, 2 failed, 130 stopped by Ctrl-C.
 
 mod concepts;
+mod config;
 mod data;
 mod demo;
 mod eval;

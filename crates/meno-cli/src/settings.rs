@@ -3,8 +3,9 @@
 use std::num::NonZeroUsize;
 
 use meno::corpus::Corpus;
-use meno::decision::{BUDGET, Threshold};
+use meno::decision::{BUDGET, CONCEPT_BUDGET, Threshold};
 use meno::encoder::Calibration;
+use meno::engine::CONCEPT_SCORE;
 use meno::syntax::phrase::Rule;
 use meno::train::{CalibrationSettings, TrainSettings};
 use meno::uncertainty::Score;
@@ -12,29 +13,51 @@ use meno::{Error, Model, Result};
 
 use crate::output::note;
 
+/// Which model is trained.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Recipe {
+    /// Finds concepts and names them, and judges each as a whole.
+    #[default]
+    Tagger,
+    /// The slot-gated tagger of the paper, calibrated or plain, which judges words.
+    Paper,
+}
+
+impl Recipe {
+    /// What it is trained with unless something else is said.
+    pub fn settings(self) -> TrainSettings {
+        match self {
+            Recipe::Tagger => TrainSettings::tagger(),
+            Recipe::Paper => TrainSettings::calibrated(),
+        }
+    }
+}
+
 /// What was typed; what was not keeps its default, or the value of the training that goes on.
+///
+/// Two defaults in a help text are those of the two recipes.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "How to train")]
 pub struct TrainArgs {
-    /// Passes over the data (20).
+    /// Passes over the data (30, paper 20).
     #[arg(long, value_name = "N")]
     epochs: Option<usize>,
-    /// Utterances of a step (16).
+    /// Utterances of a step (32, paper 16).
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
-    /// Width of the hidden state of one direction, a multiple of 16 (64).
+    /// Width of the hidden state of one direction, a multiple of 16 (96, paper 64).
     #[arg(long, value_name = "N")]
     hidden: Option<usize>,
     /// Width of a word embedding, a multiple of 16 (64).
     #[arg(long, value_name = "N")]
     embedding: Option<usize>,
-    /// Learning rate (0.002).
+    /// Learning rate (0.0025, paper 0.002).
     #[arg(long, value_name = "X")]
     rate: Option<f32>,
-    /// How much the slots count in the loss, where the intent counts 1 (16).
+    /// How much the slots count in the loss, where the intent counts 1 (4, paper 16).
     #[arg(long, value_name = "X")]
     slot_weight: Option<f32>,
-    /// Share of activations that are dropped while training (0.5).
+    /// Share of activations that are dropped while training (0.4, paper 0.5).
     #[arg(long, value_name = "X")]
     dropout: Option<f32>,
 }
@@ -96,14 +119,17 @@ impl CalibrationArgs {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "How to learn what is unknown")]
 pub struct ThresholdArgs {
-    /// What measures the uncertainty of a word: entropy, confidence, entropy-plus-one, top-variance, softmax-entropy,
+    /// With --recipe paper, what measures the uncertainty of a word: entropy, confidence, entropy-plus-one, top-variance, softmax-entropy,
     /// max-logit, energy or mutual-information; by default entropy, with --plain softmax-entropy.
     #[arg(long, value_name = "NAME")]
     score: Option<String>,
-    /// How many points of slot F1 saying `unknown` may cost on the valid split.
-    #[arg(long, value_name = "POINTS", default_value_t = BUDGET, allow_negative_numbers = true)]
-    budget: f64,
-    /// How unknown words grow to phrases.
+    /// How many points of slot F1 saying `unknown` may cost on the valid split (0.5, paper 1).
+    #[arg(long, value_name = "POINTS", allow_negative_numbers = true)]
+    budget: Option<f64>,
+    /// Not a budget but a promise: at most this share of in-domain concepts is called unknown, such as 0.02.
+    #[arg(long, value_name = "SHARE", conflicts_with = "budget")]
+    false_alarm: Option<f64>,
+    /// With --recipe paper, how unknown words grow to phrases.
     #[arg(long, value_enum, default_value_t)]
     phrases: Phrases,
 }
@@ -112,11 +138,29 @@ impl ThresholdArgs {
     /// Refuses what cannot work, before anything long begins.
     pub fn check(&self) -> Result<()> {
         self.score.as_deref().map(str::parse::<Score>).transpose()?;
-        if self.budget >= 0.0 {
-            return Ok(());
+        let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
+        match (self.budget, self.false_alarm) {
+            (Some(budget), _) if budget.is_nan() || budget < 0.0 => {
+                refuse(format!("the budget is {budget}"), "it is a number of points of F1, 0 or more")
+            }
+            (_, Some(share)) if !(share > 0.0 && share < 1.0) => refuse(
+                format!("the share of false alarms is {share}"),
+                "it lies between 0 and 1, such as 0.02",
+            ),
+            _ => Ok(()),
         }
-        let problem = format!("the budget is {}", self.budget);
-        Err(Error::Setting { problem, hint: "it is a number of points of F1, 0 or more".to_owned() })
+    }
+
+    /// Refuses what only the other recipe has.
+    pub fn check_recipe(&self, recipe: Recipe) -> Result<()> {
+        match (recipe, &self.score, self.false_alarm) {
+            (Recipe::Tagger, Some(_), _) => Err(only_with("--score", "it judges words by it")),
+            (Recipe::Paper, _, Some(_)) => Err(Error::Setting {
+                problem: "--false-alarm is a promise about concepts".to_owned(),
+                hint: "leave it out, or --recipe paper".to_owned(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// The model with a threshold and a growth of phrases chosen on `valid`, if that has slots.
@@ -126,8 +170,12 @@ impl ThresholdArgs {
             note("note: no slot in the valid split, so no word will be called unknown");
             return Ok(model);
         }
+        if model.judges_concepts() {
+            let budget = self.budget.unwrap_or(CONCEPT_BUDGET);
+            return model.with_concept_thresholds(budget, self.false_alarm, &valid.utterances);
+        }
         let score = self.score.as_deref().map_or(Ok(model.default_score()), str::parse)?;
-        let threshold = model.choose_threshold(score, self.budget, &valid.utterances)?;
+        let threshold = model.choose_threshold(score, self.budget.unwrap_or(BUDGET), &valid.utterances)?;
         let model = model.with_threshold(Some(threshold));
         let growth = match self.phrases {
             Phrases::Best => model.choose_growth(&Rule::ALL, &valid.utterances),
@@ -138,6 +186,12 @@ impl ThresholdArgs {
         };
         Ok(model.with_growth(growth))
     }
+}
+
+/// Something was typed that only `--recipe paper` has.
+pub fn only_with(what: &str, why: &str) -> Error {
+    let problem = format!("{what} is of the tagger of the paper: {why}");
+    Error::Setting { problem, hint: "add --recipe paper, or leave it out".to_owned() }
 }
 
 /// How unknown words are to grow to phrases.
@@ -158,7 +212,7 @@ enum Phrases {
 
 impl Default for ThresholdArgs {
     fn default() -> Self {
-        ThresholdArgs { score: None, budget: BUDGET, phrases: Phrases::Best }
+        ThresholdArgs { score: None, budget: None, false_alarm: None, phrases: Phrases::Best }
     }
 }
 
@@ -193,7 +247,7 @@ impl OverrideArgs {
             let problem = "the model has no threshold, and nothing to choose one on".to_owned();
             Err(Error::Setting { problem, hint: "train it anew, with slots in the valid split".to_owned() })
         };
-        let score = model.default_score().name();
+        let score = if model.judges_concepts() { CONCEPT_SCORE } else { model.default_score().name() };
         let threshold = self.threshold(model.threshold(), score, unknown)?;
         Ok(model.with_threshold(Some(threshold)))
     }
@@ -245,11 +299,9 @@ mod tests {
     /// The defaults stand in the help by hand, because what was not typed must be told from what was.
     #[test]
     fn help_tells_the_defaults() {
-        let TrainSettings { epochs, batch, hidden, embedding, rate, slot_weight, dropout, .. } =
-            TrainSettings::default();
-        check(
-            TrainArgs::augment_args(Command::new("train")),
-            &[
+        let values = |settings: TrainSettings| {
+            let TrainSettings { epochs, batch, hidden, embedding, rate, slot_weight, dropout, .. } = settings;
+            [
                 ("epochs", epochs.to_string()),
                 ("batch", batch.to_string()),
                 ("hidden", hidden.to_string()),
@@ -257,8 +309,16 @@ mod tests {
                 ("rate", rate.to_string()),
                 ("slot_weight", slot_weight.to_string()),
                 ("dropout", dropout.to_string()),
-            ],
-        );
+            ]
+        };
+        let both = values(TrainSettings::tagger()).into_iter().zip(values(TrainSettings::default()));
+        let defaults: Vec<_> = both
+            .map(|((name, tagger), (_, paper))| match tagger == paper {
+                true => (name, paper),
+                false => (name, format!("{tagger}, paper {paper}")),
+            })
+            .collect();
+        check(TrainArgs::augment_args(Command::new("train")), &defaults);
         let CalibrationSettings { lambda, unknown_words, bounds } = CalibrationSettings::default();
         check(
             CalibrationArgs::augment_args(Command::new("train")),

@@ -16,10 +16,11 @@ use meno::train::{Checkpoint, Outcome, TrainSettings, fit};
 use meno::{Error, Model, Result, atomic};
 use serde::Serialize;
 
+use crate::config;
 use crate::interrupt::{self, Interrupt};
 use crate::output::{count, note, pretty, print};
 use crate::progress::{Time, Watcher};
-use crate::settings::{CalibrationArgs, ThresholdArgs, TrainArgs, threads};
+use crate::settings::{CalibrationArgs, Recipe, ThresholdArgs, TrainArgs, only_with, threads};
 use crate::style::Style;
 
 const EXAMPLES: &str = "\
@@ -27,14 +28,19 @@ Examples:
   meno train data/concepts -o concepts.model
   meno train DIR -o my.model --seed 7 --epochs 40
   meno train DIR -o my.model --resume         after Ctrl-C
+  meno train --print-config > my.toml         then meno train DIR -o my.model --config my.toml
 
 DIR has train, valid and perhaps test: folders with seq.in, seq.out and label, or files such as train.conll.
-The model is that of the epoch with the best slot F1 and intent accuracy on valid; if there is a test split, the
-model is measured on it at the end. The same data, settings and seed give the same bytes, whatever the threads.
+If there is a test split, the model is measured on it at the end. The same data, settings and seed give the same bytes, whatever the threads.
 
-The model learns at the same time to be unsure of what it has never seen (--plain leaves that out), and words that it is
-less sure of than a threshold are called unknown. The threshold is the lowest that costs at most --budget points of slot
-F1 on valid.
+The model finds concepts and names them; it knows words by their letters and by what is known of English words, and
+learns from concepts that are put in the place of others. Concepts that it is less sure of than a threshold are called
+unknown, with their limits and its best guess. The threshold is the lowest that costs at most --budget points of slot F1
+on valid, or the one that keeps the promise of --false-alarm. Settings can be kept in a file: --print-config writes one,
+with what each means, --config reads one.
+
+With --recipe paper it is the tagger of the paper, which judges words: it learns at the same time to be unsure of what it
+has never seen (--plain leaves that out), and its model is that of the best epoch on valid.
 
 Ctrl-C stops after the step under way and keeps the best model so far, and beside it, in MODEL.checkpoint, what
 --resume needs to go on as if nothing had happened. A second Ctrl-C ends at once and writes nothing.";
@@ -44,11 +50,20 @@ Ctrl-C stops after the step under way and keeps the best model so far, and besid
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The dataset: a folder with train, valid and perhaps test.
-    #[arg(value_name = "DIR")]
-    dir: PathBuf,
+    #[arg(value_name = "DIR", required_unless_present = "print_config")]
+    dir: Option<PathBuf>,
     /// The model file to write.
-    #[arg(short, long, value_name = "MODEL")]
-    output: PathBuf,
+    #[arg(short, long, value_name = "MODEL", required_unless_present = "print_config")]
+    output: Option<PathBuf>,
+    /// Which model to train.
+    #[arg(long, value_enum, default_value_t, help_heading = "How to train")]
+    recipe: Recipe,
+    /// A file with settings; what is typed goes before what it says.
+    #[arg(long, value_name = "FILE", conflicts_with = "resume", help_heading = "How to train")]
+    config: Option<PathBuf>,
+    /// Print the settings as such a file, with what each means, and train nothing.
+    #[arg(long, help_heading = "How to train")]
+    print_config: bool,
     /// Go on with a training that was stopped, with its settings.
     #[arg(long)]
     resume: bool,
@@ -81,6 +96,10 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args, style: Style) -> Result<ExitCode> {
+    if args.print_config {
+        print(config::print(&settings(&args, None)?))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let job = Job::new(args)?;
     let interrupt = Interrupt::listen();
     let mut watcher = Watcher::new(Some(&interrupt), style.stderr);
@@ -122,7 +141,10 @@ struct Job {
 
 impl Job {
     fn new(args: Args) -> Result<Self> {
-        let mut checkpoint = args.output.clone().into_os_string();
+        let (Some(dir), Some(output)) = (args.dir.clone(), args.output.clone()) else {
+            unreachable!("both are required");
+        };
+        let mut checkpoint = output.clone().into_os_string();
         checkpoint.push(".checkpoint");
         let checkpoint = PathBuf::from(checkpoint);
         let resume = args.resume.then(|| load(&checkpoint)).transpose()?;
@@ -132,25 +154,18 @@ impl Job {
                 checkpoint.display()
             ));
         }
-        let base = resume.as_ref().map_or_else(TrainSettings::calibrated, |resume| resume.settings().clone());
-        let calibrate = match base.calibrate {
-            _ if args.plain => None,
-            // A plain training that goes on stays plain.
-            None if !args.calibrate && !args.calibration.is_typed() => None,
-            base => Some(args.calibration.over(base.unwrap_or_default())),
-        };
-        let seed = args.seed.unwrap_or(base.seed);
-        let settings = args.train.over(TrainSettings { calibrate, seed, ..base });
-        settings.check()?;
+        let settings = settings(&args, resume.as_ref())?;
+        let recipe = if settings.tagger.is_some() { Recipe::Tagger } else { Recipe::Paper };
+        args.threshold.check_recipe(recipe)?;
         args.threshold.check()?;
-        atomic::demand_writable(&args.output)?;
-        let test = corpus::splits(&args.dir)?.into_iter().find(|split| split.name == "test");
+        atomic::demand_writable(&output)?;
+        let test = corpus::splits(&dir)?.into_iter().find(|split| split.name == "test");
         Ok(Job {
-            train: corpus::read_split(&args.dir, "train")?,
-            valid: corpus::read_split(&args.dir, "valid")?,
+            train: corpus::read_split(&dir, "train")?,
+            valid: corpus::read_split(&dir, "valid")?,
             test: test.map(|split| split.read()).transpose()?,
-            dir: args.dir,
-            output: args.output,
+            dir,
+            output,
             checkpoint,
             settings,
             threshold: args.threshold,
@@ -193,9 +208,12 @@ impl Job {
                 format!("test   {}", scores((test.slot_f1, test.intent_accuracy), test.utterances))
             }),
         );
+        let (what, concept) =
+            if self.settings.tagger.is_some() { ("concepts", true) } else { ("words", false) };
         lines.extend(summary.unknown.as_ref().map(|Unknown { score, threshold, valid_slot_f1, .. }| {
+            let score = if concept { "an uncertainty" } else { score };
             format!(
-                "limit  words with {score} above {threshold:.4} are unknown; valid slot F1 is then {valid_slot_f1:.2}"
+                "limit  {what} with {score} above {threshold:.4} are unknown; valid slot F1 is then {valid_slot_f1:.2}"
             )
         }));
         let growth = summary.unknown.as_ref().and_then(|unknown| unknown.growth);
@@ -233,6 +251,29 @@ impl Job {
         saved?;
         Ok(ExitCode::from(interrupt::EXIT_CODE))
     }
+}
+
+/// The settings of the recipe, of the file or of the training that goes on, with what was typed.
+fn settings(args: &Args, resume: Option<&Checkpoint>) -> Result<TrainSettings> {
+    let base = match (resume, &args.config) {
+        (Some(resume), _) => resume.settings().clone(),
+        (None, Some(file)) => config::read(file, args.recipe.settings())?,
+        (None, None) => args.recipe.settings(),
+    };
+    let is_tagger = base.tagger.is_some();
+    if is_tagger && (args.plain || args.calibrate || args.calibration.is_typed()) {
+        return Err(only_with("the second loss", "the other has none"));
+    }
+    let calibrate = match base.calibrate {
+        _ if args.plain || is_tagger => None,
+        // A plain training that goes on stays plain.
+        None if !args.calibrate && !args.calibration.is_typed() => None,
+        base => Some(args.calibration.over(base.unwrap_or_default())),
+    };
+    let seed = args.seed.unwrap_or(base.seed);
+    let settings = args.train.over(TrainSettings { calibrate, seed, ..base });
+    settings.check()?;
+    Ok(settings)
 }
 
 #[derive(Serialize)]

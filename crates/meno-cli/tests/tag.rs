@@ -49,6 +49,7 @@ fn a_line_gives_a_json_object() {
     assert_eq!(tagged.len(), 3);
     expect![[r#"
         {
+          "decision": "act",
           "intent": {
             "name": "play"
           },

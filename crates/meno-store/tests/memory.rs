@@ -5,7 +5,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use meno::Annotation;
-use meno::engine::TokenLabel;
+use meno::engine::{Action, TokenLabel};
 use meno::memory::Owner;
 use meno_store::{Access, Amendment, Edit, Error, Memory, Query, Scope};
 use support::{Server, adds, draft, on_every_store};
@@ -48,7 +48,7 @@ fn annotation(text: &str) -> Annotation<'_> {
             doubt: None,
         }
     });
-    Annotation { text, intent: None, tokens: tokens.collect(), spans: Vec::new() }
+    Annotation { text, intent: None, action: Action::Act, tokens: tokens.collect(), spans: Vec::new() }
 }
 
 #[test]

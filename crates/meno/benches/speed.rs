@@ -4,6 +4,7 @@
 //! cargo bench -p meno --bench speed -- train DIR [--threads N] [--epochs N]   seconds an epoch
 //! cargo bench -p meno --bench speed -- infer DIR        one utterance, from word ids to label ids
 //! cargo bench -p meno --bench speed -- score DIR        the entropy of all words beside the tagger's own time
+//! cargo bench -p meno --bench speed -- annotate DIR     the default tagger, from text to decision
 //! cargo bench -p meno --bench speed -- lengths          the same at 8, 64 and 512 words
 //! cargo bench -p meno --bench speed -- corpus DIR       seconds an epoch on an eighth, a quarter, a half, all of DIR
 //! cargo bench -p meno --bench speed -- peak             multiply-adds this core can do
@@ -14,12 +15,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use meno::corpus::read_split;
-use meno::encoder::{Calibration, Kernels, SlotGated, SlotGatedShape, Workspace};
+use meno::encoder::{Calibration, Kernels, Network, SlotGated, SlotGatedShape, Workspace};
+use meno::engine::Reading;
 use meno::features::{Features, first_intent};
 use meno::logits::largest;
 use meno::random::Random;
 use meno::text::Normalizer;
-use meno::train::{Example, TrainSettings, Trainer};
+use meno::train::{Example, Outcome, TrainSettings, Trainer, fit};
 use serde_json::{Value, json};
 
 fn main() -> meno::Result<()> {
@@ -33,6 +35,9 @@ fn main() -> meno::Result<()> {
         ["train", dir, ..] => vec![train(&Data::read(dir)?, option("--threads", 1), option("--epochs", 3))],
         ["infer", dir, ..] => vec![infer(&Data::read(dir)?)],
         ["score", dir, ..] => score(&Data::read(dir)?),
+        ["annotate", dir, ..] => {
+            annotate(Path::new(dir), option("--hidden", TrainSettings::tagger().hidden))?
+        }
         ["lengths", ..] => lengths(),
         ["corpus", dir, ..] => corpus(&Data::read(dir)?),
         ["peak", ..] => vec![peak()],
@@ -182,6 +187,33 @@ fn score(data: &Data) -> Vec<Value> {
         })
     };
     [false, true].map(line).to_vec()
+}
+
+/// The default tagger after one epoch, with thresholds: seconds of the epoch on two threads, and one utterance.
+fn annotate(dir: &Path, hidden: usize) -> meno::Result<Vec<Value>> {
+    let [train, valid, test] = ["train", "valid", "test"].map(|name| read_split(dir, name));
+    let (train, valid, test) = (train?, valid?, test?);
+    let settings = TrainSettings { epochs: 1, hidden, ..TrainSettings::tagger() };
+    let start = Instant::now();
+    let outcome = fit(&train, &valid, &settings, 2, None, &mut ())?;
+    let seconds = start.elapsed().as_secs_f64();
+    let Outcome::Finished(model) = outcome else { unreachable!("nothing stops it") };
+    let model = model.with_concept_thresholds(0.5, None, &valid.utterances)?;
+    let texts: Vec<String> = test.utterances.iter().map(|utterance| utterance.words.join(" ")).collect();
+    let mut worker = model.worker();
+    let mut times = Vec::new();
+    for text in texts.iter().cycle().take(6 * texts.len()) {
+        let start = Instant::now();
+        std::hint::black_box(worker.annotate(text, Reading::Text));
+        times.push(start.elapsed().as_secs_f64() * 1e6);
+    }
+    // The first pass only warms up.
+    times.drain(..texts.len());
+    times.sort_by(f64::total_cmp);
+    Ok(vec![json!({
+        "what": "annotate", "data": dir.display().to_string(), "hidden": hidden, "seconds_per_epoch": seconds,
+        "p50_us": times[times.len() / 2], "p99_us": times[times.len() * 99 / 100],
+    })])
 }
 
 /// The cost of an utterance grows with its length, and attention's share with the square of it.

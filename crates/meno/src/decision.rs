@@ -8,6 +8,8 @@
 //!
 //! [`Threshold::choose`] finds the threshold on in-domain valid data alone (`docs/math.md`, "The threshold").
 
+mod concepts;
+
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
@@ -18,14 +20,16 @@ use crate::metrics::SlotCounts;
 use crate::uncertainty::{Assessment, runners_up};
 use crate::{Error, Result};
 
+pub use concepts::{CONCEPT_BUDGET, JudgedConcept};
+
 /// The points of valid F1 that a threshold may cost, unless another budget is asked for.
 pub const BUDGET: f64 = 1.0;
 
 /// How many labels after the first choice a reason names.
 pub const RUNNERS_UP: usize = 2;
 
-const BEGIN_UNKNOWN: &str = "B-unknown";
-const INSIDE_UNKNOWN: &str = "I-unknown";
+pub(crate) const BEGIN_UNKNOWN: &str = "B-unknown";
+pub(crate) const INSIDE_UNKNOWN: &str = "I-unknown";
 
 /// The uncertainty above which a word is unknown, and how it was chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

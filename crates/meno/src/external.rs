@@ -311,7 +311,13 @@ impl<'a> Answer<'a> {
         let labels: Vec<&str> = tokens.iter().map(|token| &*token.decision.label).collect();
         let span = |span: tags::TokenSpanRef<'_>| {
             let (start, end) = (tokens[span.start].start, tokens[span.end - 1].end);
-            crate::spans::Span { slot: span.slot.to_owned(), text: &text[start..end], start, end }
+            crate::spans::Span {
+                slot: span.slot.to_owned(),
+                text: &text[start..end],
+                start,
+                end,
+                guess: None,
+            }
         };
         let spans = tags::iter_spans(&labels).map(span).collect();
         Answer { text, intent: None, tokens, spans }

@@ -9,14 +9,17 @@ pub mod random;
 pub mod text;
 pub mod corpus;
 pub mod metrics;
+pub mod vectors;
 pub mod features;
 pub mod encoder;
 pub mod logits;
+pub mod decoding;
 pub mod dirichlet;
 pub mod uncertainty;
 pub mod decision;
 pub mod syntax;
 pub mod spans;
+pub mod dialogue;
 
 pub mod external;
 pub mod engine;

@@ -1,6 +1,7 @@
 //! `meno experiment`: what the documentation claims, repeated.
 
 mod cells;
+mod concepts;
 mod figures;
 mod memory;
 mod paper;
@@ -42,6 +43,8 @@ enum Command {
     /// Train with several seeds, test each model, print a Markdown table with mean and standard deviation.
     #[command(after_help = EXAMPLES)]
     Accuracy(AccuracyArgs),
+    /// Train the default tagger with several seeds and judge it on known and on new concepts.
+    Concepts(concepts::Args),
     /// Find new concepts by every method of Shen, Chen and Jin (2020), and write their table and pictures.
     Paper(paper::Args),
     /// Learn concepts, and measure what that breaks and what it finds.
@@ -72,6 +75,7 @@ struct AccuracyArgs {
 pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     match args.command {
         Command::Accuracy(args) => run_accuracy(&args),
+        Command::Concepts(args) => concepts::run(&args, style),
         Command::Paper(args) => paper::run(args, style),
         Command::Memory(args) => memory::run(&args),
         Command::Sweep(args) => sweep::run(args, style),

@@ -103,7 +103,8 @@ pub fn trained() -> &'static Path {
     static DIR: OnceLock<TempDir> = OnceLock::new();
     let dir = DIR.get_or_init(|| {
         let dir = tiny_dataset();
-        let args = "train data -o m --epochs 60 --rate 0.01 --dropout 0.2 --hidden 16 --embedding 16";
+        let args =
+            "train data -o m --recipe paper --epochs 60 --rate 0.01 --dropout 0.2 --hidden 16 --embedding 16";
         let output = meno(dir.path(), args).output().unwrap();
         assert!(output.status.success(), "{}", shown(&output));
         dir

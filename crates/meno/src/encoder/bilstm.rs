@@ -12,9 +12,33 @@ use super::kernel::{Buffer, Cell, CellGradient, Kernels, Start};
 use super::linear::{Linear, Product, Rows, RowsMut, row_of};
 use super::parameters::{Layout, Tensor};
 
+/// The names of the parameters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LstmNames {
+    input: &'static str,
+    recurrent: [&'static str; 2],
+    bias: &'static str,
+}
+
+impl LstmNames {
+    /// Of the only layer, or of the lower one.
+    pub const FIRST: LstmNames = LstmNames {
+        input: "lstm.input",
+        recurrent: ["lstm.recurrent_forward", "lstm.recurrent_backward"],
+        bias: "lstm.bias",
+    };
+    /// Of the upper layer.
+    pub const UPPER: LstmNames = LstmNames {
+        input: "upper.input",
+        recurrent: ["upper.recurrent_forward", "upper.recurrent_backward"],
+        bias: "upper.bias",
+    };
+}
+
 /// The parameters of both directions.
 #[derive(Clone, Debug)]
 pub(crate) struct BiLstm {
+    names: LstmNames,
     hidden: usize,
     input: Linear,
     recurrent: [Linear; 2],
@@ -39,22 +63,20 @@ pub(crate) struct BiLstmState {
 
 impl BiLstm {
     /// The matrices; [`BiLstm::bias`] follows when all matrices of the network have been laid out.
-    pub fn new(layout: &mut Layout, input: usize, hidden: usize) -> Self {
+    pub fn new(layout: &mut Layout, names: LstmNames, input: usize, hidden: usize) -> Self {
         let mut linear =
             |name, rows, columns| Linear { weight: layout.matrix(name, rows, columns), bias: None };
         BiLstm {
+            names,
             hidden,
-            input: linear("lstm.input", input, 8 * hidden),
-            recurrent: [
-                linear("lstm.recurrent_forward", hidden, 4 * hidden),
-                linear("lstm.recurrent_backward", hidden, 4 * hidden),
-            ],
+            input: linear(names.input, input, 8 * hidden),
+            recurrent: names.recurrent.map(|name| linear(name, hidden, 4 * hidden)),
         }
     }
 
     /// Lays out the bias.
     pub fn bias(&mut self, layout: &mut Layout) {
-        self.input.bias = Some(layout.vector("lstm.bias", 8 * self.hidden));
+        self.input.bias = Some(layout.vector(self.names.bias, 8 * self.hidden));
     }
 
     /// What is applied to the input.

@@ -5,14 +5,14 @@ use super::parameters::Tensor;
 
 /// Rows of activations, `row` apart.
 #[derive(Clone, Copy)]
-pub(crate) struct Rows<'a> {
+pub struct Rows<'a> {
     pub data: &'a [f32],
     pub n: usize,
     pub row: usize,
 }
 
 /// The same, to be written.
-pub(crate) struct RowsMut<'a> {
+pub struct RowsMut<'a> {
     pub data: &'a mut [f32],
     pub row: usize,
 }
@@ -25,7 +25,7 @@ pub(crate) fn row_of(width: usize) -> usize {
 
 /// A matrix and, where there is one, a bias.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Linear {
+pub struct Linear {
     pub weight: Tensor,
     pub bias: Option<Tensor>,
 }
@@ -81,7 +81,7 @@ fn rows_times(
 
 /// A matrix with the two sides of its gradient, `x^T dy`.
 #[derive(Clone, Copy)]
-pub(crate) struct Product<'a> {
+pub struct Product<'a> {
     pub weight: Tensor,
     pub x: Rows<'a>,
     pub dy: Rows<'a>,

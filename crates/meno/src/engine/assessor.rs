@@ -6,10 +6,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::runner::PREPARED;
 use super::states::{Mahalanobis, Neighbours, States};
-use super::{MAX_WORDS, Model};
+use super::{MAX_WORDS, Model, Tagger};
 use crate::corpus::{Corpus, Utterance};
-use crate::encoder::{Dropout, Kernels, Parameters, Workspace};
+use crate::encoder::{Dropout, Kernels, Network, Parameters, Prepared, SlotGated, Workspace};
 use crate::logits::largest;
 use crate::random::Random;
 use crate::uncertainty::Score;
@@ -97,6 +98,7 @@ pub struct Assessed {
 /// Assesses utterances by several measures at once.
 pub struct Assessor<'m> {
     model: &'m Model,
+    network: &'m SlotGated,
     kernels: Kernels,
     measures: Vec<Measure>,
     mahalanobis: Option<Mahalanobis>,
@@ -107,9 +109,16 @@ pub struct Assessor<'m> {
 impl<'m> Assessor<'m> {
     /// For these measures; those that compare states with the ones of training words need `train`.
     pub fn new(model: &'m Model, measures: &[Measure], train: &Corpus, seed: u64) -> Result<Self> {
+        let Tagger::SlotGated(network) = &model.tagger else {
+            return Err(Error::Setting {
+                problem: "the measures are of words, but the model judges concepts".to_owned(),
+                hint: "train a model with --recipe paper".to_owned(),
+            });
+        };
         let kernels = Kernels::best();
         let mut assessor = Assessor {
             model,
+            network,
             kernels,
             measures: measures.to_vec(),
             mahalanobis: None,
@@ -129,6 +138,10 @@ impl<'m> Assessor<'m> {
         Ok(assessor)
     }
 
+    fn prepared(&self) -> Prepared {
+        self.network.prepare(self.kernels, &self.model.parameters, self.model.calibration(), PREPARED)
+    }
+
     /// What it assesses by.
     pub fn measures(&self) -> &[Measure] {
         &self.measures
@@ -136,9 +149,9 @@ impl<'m> Assessor<'m> {
 
     /// The hidden states of the words of a corpus with the ids of their labels.
     fn states(&self, corpus: &Corpus) -> States {
-        let network = &self.model.network;
+        let network = self.network;
         let mut states = States::new(2 * network.shape().hidden);
-        let prepared = self.model.prepared(self.kernels);
+        let prepared = self.prepared();
         let mut w = Workspace::default();
         for utterance in &corpus.utterances {
             let words = self.model.word_ids(&utterance.words);
@@ -166,7 +179,7 @@ impl<'m> Assessor<'m> {
     }
 
     fn assess_unperturbed(&self, utterances: &[Utterance]) -> Vec<Assessed> {
-        let prepared = self.model.prepared(self.kernels);
+        let prepared = self.prepared();
         let mut w = Workspace::default();
         let mut row = Vec::new();
         utterances
@@ -176,7 +189,7 @@ impl<'m> Assessor<'m> {
                     Assessed { uncertainty: vec![Vec::new(); self.measures.len()], ..Assessed::default() };
                 let words = self.model.word_ids(&utterance.words);
                 for (words, labels) in words.chunks(MAX_WORDS).zip(utterance.labels.chunks(MAX_WORDS)) {
-                    let network = &self.model.network;
+                    let network = self.network;
                     network.infer(self.kernels, &self.model.parameters, &prepared, words, &mut w);
                     self.choose(&w, labels, &mut assessed);
                     for state in network.states(&w) {
@@ -205,7 +218,7 @@ impl<'m> Assessor<'m> {
     }
 
     fn choose(&self, w: &Workspace, labels: &[String], assessed: &mut Assessed) {
-        for (logits, label) in self.model.network.slot_logits(w).zip(labels) {
+        for (logits, label) in self.network.slot_logits(w).zip(labels) {
             let Some((choice, largest)) = largest(logits) else { continue };
             let exponentials = logits.iter().map(|&m| f64::from(m - largest).exp());
             let sum: f64 = exponentials.clone().sum();
@@ -273,7 +286,7 @@ impl<'m> Assessor<'m> {
         moments: &mut [(f64, f64)],
         w: &mut Workspace,
     ) {
-        let network = &self.model.network;
+        let network = self.network;
         network.forward(self.kernels, parameters, std::iter::once(words), dropout, w);
         for ((logits, &choice), (sum, squares)) in network.slot_logits(w).zip(choices).zip(moments) {
             let top = largest(logits).map_or(0.0, |(_, top)| top);
@@ -286,11 +299,11 @@ impl<'m> Assessor<'m> {
 
     fn noisy(&self, mut random: Random) -> Parameters {
         let mut noisy = self.model.parameters.clone();
-        for (_, tensor) in self.model.network.layout().tensors() {
+        for (_, tensor) in self.network.layout().tensors() {
             let mut values = noisy.values(tensor).into_iter();
             noisy.fill(tensor, || values.next().unwrap_or_default() + NOISE * random.normal());
         }
-        self.model.network.pad(&mut noisy);
+        self.network.pad(&mut noisy);
         noisy
     }
 }

@@ -3,7 +3,10 @@
 //! A [`Model`] never changes and is shared; a [`Worker`] owns the buffers of one thread.
 
 mod assessor;
+mod lexicon;
+mod runner;
 mod states;
+mod tagger;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,19 +14,25 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::corpus::Utterance;
-use crate::decision::{Judged, RUNNERS_UP, Reason, RunnerUp, Threshold, mark};
-use crate::encoder::{Calibration, Instructions, Kernels, Parameters, Prepared, SlotGated, Workspace};
-use crate::features::{Features, UNKNOWN};
+use crate::corpus::{UNKNOWN, Utterance, tags};
+use crate::decision::{Judged, JudgedConcept, RUNNERS_UP, Reason, RunnerUp, Threshold, mark};
+use crate::decoding::Concept;
+use crate::encoder::{Calibration, Instructions, Kernels, Parameters};
+use crate::features::{Features, UNKNOWN as UNKNOWN_WORD};
 use crate::logits::{Logits, largest, next_largest};
+use crate::metrics::questions::Found;
 use crate::metrics::{Evaluation, Mode};
-use crate::spans::{Span, assemble};
+use crate::spans::{Guess, Span, assemble};
 use crate::syntax::phrase::{Rule, Why};
 use crate::syntax::{Growth, Opinion, Pretence, Syntax, SyntaxWorker};
 use crate::text::{Normalizer, Tokens};
 use crate::uncertainty::Score;
 
 pub use assessor::{Assessed, Assessor, Measure, PASSES};
+pub(crate) use lexicon::Lexicon;
+use runner::Runner;
+pub use runner::{CONCEPT_SCORE, Evidence};
+pub(crate) use tagger::{SpanModel, Tagger};
 
 /// The longest utterance that is read as a whole; the attention over it takes memory with the square of this.
 ///
@@ -36,7 +45,7 @@ pub const MAX_WORDS: usize = 512;
 pub struct Model {
     pub(crate) normalizer: Normalizer,
     pub(crate) features: Features,
-    pub(crate) network: SlotGated,
+    pub(crate) tagger: Tagger,
     pub(crate) parameters: Parameters,
     pub(crate) record: Record,
     pub(crate) threshold: Option<Threshold>,
@@ -78,10 +87,40 @@ pub struct Annotation<'t> {
     pub text: &'t str,
     /// The likeliest intent; `None` if there are no words or the corpus had no intents.
     pub intent: Option<Choice<'t>>,
+    /// What to do about it.
+    #[serde(flatten)]
+    pub action: Action,
     /// The words.
     pub tokens: Vec<TokenLabel<'t>>,
     /// The slots, in the order of the text.
     pub spans: Vec<Span<'t>>,
+}
+
+/// What to do about an utterance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "decision", rename_all = "lowercase")]
+pub enum Action {
+    /// Do what it asks for.
+    Act,
+    /// Ask about a span first: the unknown one that is most in doubt.
+    Ask {
+        /// Its number among the spans, from 0.
+        about: usize,
+    },
+    /// Refuse it: it is about something else than the corpus was.
+    Reject,
+}
+
+impl Action {
+    /// For an utterance with these spans, if it is not refused.
+    pub(crate) fn of(spans: &[Span<'_>]) -> Self {
+        let doubt = |span: &Span<'_>| span.guess.as_ref().map_or(0.0, |guess| guess.uncertainty);
+        let unknown = spans.iter().enumerate().filter(|(_, span)| span.slot == UNKNOWN);
+        match unknown.max_by(|a, b| doubt(a.1).total_cmp(&doubt(b.1)).then(b.0.cmp(&a.0))) {
+            Some((about, _)) => Action::Ask { about },
+            None => Action::Act,
+        }
+    }
 }
 
 /// A name and how likely it is.
@@ -150,7 +189,7 @@ impl Model {
 
     /// Whether all words of a text were in the training set.
     pub fn has_seen(&self, text: &str) -> bool {
-        let is_known = |word: &str| self.features.word(self.normalizer.vocabulary_form(word)) != UNKNOWN;
+        let is_known = |word: &str| self.features.word(self.normalizer.vocabulary_form(word)) != UNKNOWN_WORD;
         self.normalizer.read(text).iter().all(|token| is_known(token.word))
     }
 
@@ -188,7 +227,8 @@ impl Model {
         let opinion = |utterance: &Utterance| {
             worker.tag(&utterance.words);
             worker.logits.softmax(worker.kernels);
-            let probabilities = worker.labels().map(|(_, probability)| probability).collect();
+            let probabilities =
+                worker.logits.slots().filter_map(largest).map(|(_, probability)| probability).collect();
             Opinion { unknown: worker.over(threshold), probabilities }
         };
         let opinions: Vec<Opinion> = pretence.utterances.iter().map(opinion).collect();
@@ -198,17 +238,22 @@ impl Model {
     /// The score that finds most new concepts without syntax: the entropy if the model was trained to make it large
     /// (`docs/reproduction.md`).
     pub fn default_score(&self) -> Score {
-        if self.network.calibration().is_some() { Score::Entropy } else { Score::SoftmaxEntropy }
+        match &self.tagger {
+            Tagger::SlotGated(network) if network.calibration().is_some() => Score::Entropy,
+            _ => Score::SoftmaxEntropy,
+        }
     }
 
     /// The lowest threshold that costs at most `budget` points of slot F1 on in-domain utterances, which should not be
     /// those of the training ([`Threshold::choose`]).
     pub fn choose_threshold(&self, score: Score, budget: f64, valid: &[Utterance]) -> Result<Threshold> {
         let mut worker = self.worker();
-        worker.score = Some(score);
+        if let Runner::SlotGated(runner) = &mut worker.runner {
+            runner.score = Some(score);
+        }
         let assess = |utterance: &Utterance| {
             let (labels, _) = worker.tag(&utterance.words);
-            (labels, worker.uncertainty.iter().map(|&u| f64::from(u)).collect::<Vec<_>>())
+            (labels, worker.runner.uncertainty().iter().map(|&u| f64::from(u)).collect::<Vec<_>>())
         };
         let assessed: Vec<_> = valid.iter().map(assess).collect();
         let judged: Vec<_> = (valid.iter().zip(&assessed))
@@ -221,6 +266,49 @@ impl Model {
         Threshold::choose(score.name(), budget, &judged)
     }
 
+    /// Whether it judges concepts, not words.
+    pub fn judges_concepts(&self) -> bool {
+        matches!(self.tagger, Tagger::Span(_))
+    }
+
+    /// The same model with the thresholds of concepts and intents that in-domain utterances give, which should not be
+    /// those of the training. Concepts may cost `budget` points of slot F1; or else, if a share is given, at most that
+    /// share of in-domain concepts is called unknown ([`Threshold::conformal`]).
+    pub fn with_concept_thresholds(
+        mut self,
+        budget: f64,
+        false_alarm: Option<f64>,
+        valid: &[Utterance],
+    ) -> Result<Self> {
+        let (mut judged, mut n_gold, mut intents) = (Vec::new(), 0, Vec::new());
+        let mut worker = self.worker();
+        for utterance in valid.iter().filter(|utterance| !utterance.words.is_empty()) {
+            worker.tag(&utterance.words);
+            intents.push(intent_uncertainty(worker.logits.intents()));
+            let Runner::Span(runner) = &worker.runner else { continue };
+            let gold = tags::spans(&utterance.labels);
+            n_gold += gold.len();
+            for (concept, &doubt) in runner.concepts.iter().zip(&runner.doubts) {
+                let begin = self.features.labels.name(1 + 2 * concept.slot);
+                let found = (concept.start, concept.end, tags::split(begin).1);
+                let correct = gold.iter().any(|span| (span.start, span.end, span.slot.as_str()) == found);
+                judged.push(JudgedConcept { uncertainty: doubt.into(), correct });
+            }
+        }
+        drop(worker);
+        let threshold = Threshold::for_concepts(CONCEPT_SCORE, budget, &judged, n_gold)?;
+        self.threshold = Some(match false_alarm {
+            None => threshold,
+            Some(share) => threshold.conformal(share, &judged)?,
+        });
+        if let Tagger::Span(model) = &mut self.tagger {
+            intents.sort_by(f64::total_cmp);
+            let accepted = (intents.len() as f64 * ACCEPTED).ceil() as usize;
+            model.reject = intents.get(accepted.max(1) - 1).copied();
+        }
+        Ok(self)
+    }
+
     /// The bounds of its calibration.
     pub fn calibration(&self) -> Calibration {
         self.record.settings.calibrate.map(|settings| settings.bounds).unwrap_or_default()
@@ -229,15 +317,12 @@ impl Model {
     /// What each label takes away from each other one (a row for each that loses), without what the ReLU cuts off;
     /// empty if the model is not calibrated.
     pub fn calibration_matrix(&self) -> Vec<Vec<f32>> {
-        let n_labels = self.network.shape().labels;
-        let Some(matrix) = self.network.calibration() else { return Vec::new() };
+        let Tagger::SlotGated(network) = &self.tagger else { return Vec::new() };
+        let n_labels = network.shape().labels;
+        let Some(matrix) = network.calibration() else { return Vec::new() };
         let values = self.parameters.values(matrix);
         let taken = |from: usize, by: usize| values[by * n_labels + from].max(0.0);
         (0..n_labels).map(|from| (0..n_labels).map(|by| taken(from, by)).collect()).collect()
-    }
-
-    fn prepared(&self, kernels: Kernels) -> Prepared {
-        self.network.prepare(kernels, &self.parameters, self.calibration(), PREPARED)
     }
 
     /// Words of a corpus, which are taken as they are.
@@ -259,35 +344,32 @@ impl Model {
         Worker {
             model: self,
             kernels,
-            prepared: self.prepared(kernels),
+            runner: Runner::new(self, kernels),
             tokens: Tokens::default(),
-            words: Vec::new(),
-            workspace: Workspace::default(),
             logits: Logits::default(),
-            // A threshold of another kind of score was refused when the model was read.
-            score: self.threshold.as_ref().and_then(|threshold| threshold.score.parse().ok()),
-            uncertainty: Vec::new(),
-            row: Vec::new(),
             syntax: self.phrases.as_ref().map(|phrases| phrases.syntax.worker()),
         }
     }
 }
 
-/// Words that a worker prepares: they make up nearly all text, and take 2 MB.
-const PREPARED: usize = 1000;
+/// The share of in-domain utterances that are not refused.
+const ACCEPTED: f64 = 0.995;
+
+/// How unsure a tagger is of all intents: minus the log of the sum of their concentrations, which falls where nothing is
+/// like the utterance (Liu et al., 2020).
+fn intent_uncertainty(logits: &[f32]) -> f64 {
+    let largest = logits.iter().fold(f32::MIN, |a, &b| a.max(b));
+    let sum: f64 = logits.iter().map(|&logit| f64::from(logit - largest).exp()).sum();
+    -f64::from(largest) - sum.ln()
+}
 
 /// Runs a model, one utterance at a time.
 pub struct Worker<'m> {
     model: &'m Model,
     kernels: Kernels,
-    prepared: Prepared,
+    runner: Runner<'m>,
     tokens: Tokens,
-    words: Vec<u32>,
-    workspace: Workspace,
     logits: Logits,
-    score: Option<Score>,
-    uncertainty: Vec<f32>,
-    row: Vec<f64>,
     syntax: Option<SyntaxWorker<'m>>,
 }
 
@@ -302,25 +384,36 @@ impl<'m> Worker<'m> {
             Reading::Text => model.normalizer.read_into(text, &mut self.tokens),
             Reading::Words => model.normalizer.words_into(text, &mut self.tokens),
         }
-        let form = |word| model.features.word(model.normalizer.vocabulary_form(word));
-        self.words.clear();
-        self.words.extend(self.tokens.iter().map(|token| form(token.word)));
-        self.forward();
+        let words = self.tokens.iter().map(|token| model.normalizer.vocabulary_form(token.word));
+        self.runner.read(words, &mut self.logits);
+        let ids = self.runner.labels(&self.logits);
+        let rejects = !ids.is_empty() && self.rejects();
         self.logits.softmax(self.kernels);
-        let choices: Vec<(&str, f32)> = self.labels().collect();
+        let choice = |(row, &id): (&[f32], &u32)| (model.features.labels.name(id), row[id as usize]);
+        let choices: Vec<(&str, f32)> = self.logits.slots().zip(&ids).map(choice).collect();
         let first: Vec<&str> = choices.iter().map(|&(label, _)| label).collect();
         let over =
             model.threshold.as_ref().map_or(vec![false; first.len()], |threshold| self.over(threshold));
         let grown = self.grow(text, &over, &choices);
         let unknown: Vec<bool> = over.iter().zip(&grown).map(|(&over, why)| over || why.is_some()).collect();
-        let labels = match &model.threshold {
-            Some(_) => mark(&first, &unknown),
-            None => first.iter().map(|&label| Cow::Borrowed(label)).collect(),
+        let labels = match (&model.threshold, &self.runner) {
+            (Some(_), Runner::Span(runner)) => runner.labels_with_unknown(&first),
+            (Some(_), Runner::SlotGated(_)) => mark(&first, &unknown),
+            (None, _) => first.iter().map(|&label| Cow::Borrowed(label)).collect(),
         };
         // Where an `I-` had to become `B-`, the tagger's own label begins the same span.
         let lasting = |(label, first)| if let Cow::Borrowed(label) = label { label } else { first };
         let lasting: Vec<&str> = labels.iter().cloned().zip(first).map(lasting).collect();
-        let spans = assemble(text, &self.tokens, &lasting);
+        let mut spans = assemble(text, &self.tokens, &lasting);
+        if let Runner::Span(runner) = &self.runner {
+            let concepts = runner.concepts.iter().zip(&runner.doubts);
+            for (span, (concept, &uncertainty)) in spans.iter_mut().zip(concepts) {
+                let begin = model.features.labels.name(1 + 2 * concept.slot);
+                let Concept { probability, limits, .. } = *concept;
+                span.guess = Some(Guess { slot: tags::split(begin).1, probability, limits, uncertainty });
+            }
+        }
+        let action = if rejects { Action::Reject } else { Action::of(&spans) };
         let tokens = (self.tokens.iter().zip(labels).zip(&choices).zip(grown).enumerate())
             .map(|(token_idx, (((token, label), &(first_choice, probability)), grown))| TokenLabel {
                 text: &text[token.start..token.end],
@@ -331,12 +424,12 @@ impl<'m> Worker<'m> {
                 doubt: self.doubt(token_idx, first_choice, unknown[token_idx], grown),
             })
             .collect();
-        Annotation { text, intent: self.intent(), tokens, spans }
+        Annotation { text, intent: self.intent(), action, tokens, spans }
     }
 
     /// Which words of the last pass are over a threshold of its score.
     fn over(&self, threshold: &Threshold) -> Vec<bool> {
-        self.uncertainty.iter().map(|&u| threshold.is_unknown(f64::from(u))).collect()
+        self.runner.uncertainty().iter().map(|&u| threshold.is_unknown(f64::from(u))).collect()
     }
 
     /// Why words join those that are over the threshold.
@@ -349,6 +442,42 @@ impl<'m> Worker<'m> {
                 growth.explain(&syntax.parse(&words), over, &probabilities)
             }
             _ => vec![None; over.len()],
+        }
+    }
+
+    /// The concepts of the last utterance; none if the model judges words.
+    pub fn found(&self) -> Vec<Found<'m>> {
+        let Runner::Span(runner) = &self.runner else { return Vec::new() };
+        let slot = |slot: u32| tags::split(self.model.features.labels.name(1 + 2 * slot)).1;
+        (runner.concepts.iter().zip(&runner.doubts).zip(runner.unknown()))
+            .map(|((concept, &doubt), unknown)| Found {
+                start: concept.start,
+                end: concept.end,
+                slot: slot(concept.slot),
+                uncertainty: doubt.into(),
+                unknown,
+            })
+            .collect()
+    }
+
+    /// How unsure the model is that the last utterance has any of its intents; higher is less sure.
+    pub fn intent_uncertainty(&self) -> f64 {
+        intent_uncertainty(self.logits.intents())
+    }
+
+    /// Whether the last utterance is refused.
+    pub fn rejects(&self) -> bool {
+        match &self.model.tagger {
+            Tagger::Span(model) => model.reject.is_some_and(|highest| self.intent_uncertainty() > highest),
+            Tagger::SlotGated(_) => false,
+        }
+    }
+
+    /// What speaks for and against each concept of the last utterance, if the model judges concepts; for experiments.
+    pub fn evidence(&self) -> Vec<Evidence> {
+        match &self.runner {
+            Runner::Span(runner) if runner.n_words() <= MAX_WORDS => runner.evidence(),
+            _ => Vec::new(),
         }
     }
 
@@ -366,7 +495,7 @@ impl<'m> Worker<'m> {
         let runner_up = |(label, probability)| RunnerUp { label: names.name(label).into(), probability };
         Some(Doubt {
             first_choice,
-            uncertainty: self.uncertainty[token_idx],
+            uncertainty: self.runner.uncertainty()[token_idx],
             unknown,
             reason: Reason {
                 score: &threshold.score,
@@ -380,56 +509,11 @@ impl<'m> Worker<'m> {
     /// The tagger's own labels for words that are given as they are, and the likeliest intent (empty if there is none).
     pub fn tag<S: AsRef<str>>(&mut self, words: &[S]) -> (Vec<&'m str>, &'m str) {
         let model = self.model;
-        self.words.clear();
-        self.words.extend(
-            words.iter().map(|word| model.features.word(model.normalizer.vocabulary_form(word.as_ref()))),
-        );
-        self.forward();
-        let labels = self.labels().map(|(label, _)| label).collect();
+        let words = words.iter().map(|word| model.normalizer.vocabulary_form(word.as_ref()));
+        self.runner.read(words, &mut self.logits);
+        let labels = self.runner.labels(&self.logits);
+        let labels = labels.into_iter().map(|id| model.features.labels.name(id)).collect();
         (labels, self.intent().map_or("", |intent| intent.name))
-    }
-
-    fn forward(&mut self) {
-        let network = &self.model.network;
-        let n_labels = network.shape().labels;
-        self.uncertainty.clear();
-        if self.words.is_empty() {
-            self.logits.fill(n_labels, std::iter::empty::<&[f32]>(), &[]);
-            return;
-        }
-        let words = std::mem::take(&mut self.words);
-        for (piece_idx, words) in words.chunks(MAX_WORDS).enumerate() {
-            network.infer(self.kernels, &self.model.parameters, &self.prepared, words, &mut self.workspace);
-            let slots = network.slot_logits(&self.workspace);
-            if piece_idx == 0 {
-                let intents = network.intent_logits(&self.workspace).next().unwrap_or(&[]);
-                self.logits.fill(n_labels, slots, intents);
-            } else {
-                self.logits.extend(slots);
-            }
-            self.assess();
-        }
-        self.words = words;
-    }
-
-    /// How unsure the model is of the words of the last pass.
-    fn assess(&mut self) {
-        let (network, kernels, w) = (&self.model.network, self.kernels, &mut self.workspace);
-        match self.score {
-            None => {}
-            Some(Score::Entropy) => {
-                self.uncertainty.extend_from_slice(network.entropies(kernels, &self.prepared, w));
-            }
-            Some(score) => {
-                let rows = network.concentrations(kernels, &self.prepared, w);
-                self.uncertainty.extend(rows.map(|row| score.of_with(row, &mut self.row) as f32));
-            }
-        }
-    }
-
-    fn labels(&self) -> impl Iterator<Item = (&'m str, f32)> {
-        let names = &self.model.features.labels;
-        self.logits.slots().filter_map(largest).map(|(id, value)| (names.name(id), value))
     }
 
     fn intent(&self) -> Option<Choice<'m>> {

@@ -3,6 +3,8 @@
 //! Enters: a [`Dataset`] and settings. Leaves: a [`Run`] for each seed, and their mean and standard deviation.
 //! The engine has no clock, so the caller brings one.
 
+mod assessment;
+pub mod concepts;
 pub mod memory;
 pub mod paper;
 pub mod unknown;

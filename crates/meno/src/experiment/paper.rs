@@ -9,20 +9,18 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::corpus::{Corpus, UNKNOWN, Utterance, tags};
-use crate::decision::{Judged, Threshold, mark};
-use crate::engine::{Assessed, Assessor, Measure, Model};
+use crate::corpus::{Corpus, UNKNOWN, tags};
+use crate::engine::{Assessor, Measure, Model};
+use crate::metrics::Mode;
 use crate::metrics::calibration_error::Reliability;
-use crate::metrics::detection::Ranking;
-use crate::metrics::new_concepts::{NewConceptScores, NewConcepts};
-use crate::metrics::risk_coverage::RiskCoverage;
-use crate::metrics::{Evaluation, Mode};
-use crate::syntax::{Growth, Opinion, Parse, Pretence, Syntax, SyntaxWorker, phrase};
+use crate::metrics::new_concepts::NewConceptScores;
+use crate::syntax::{Growth, Opinion, Pretence, Syntax, phrase};
 use crate::train::{CalibrationSettings, EpochReport, Outcome, Progress, TrainSettings, Watch, fit};
 use crate::uncertainty::Score;
 use crate::{Error, Result};
 
 use super::Dataset;
+use super::assessment::{Assessment, Rule, rank, ranking, risk_coverage};
 
 /// Which of the two models of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -325,7 +323,14 @@ pub fn judge(
                 (0..pretence.utterances.len()).map(|i| rule.opinion(&pretended, i)).collect();
             pretence.choose(phrases.rules(), &opinions)
         });
-        Rule { growth, ..rule }.judge(method, &test, &new)
+        let rule = Rule { growth, ..rule };
+        Ok(MethodRun {
+            method: method.name(),
+            threshold: rule.threshold.as_ref().map(|(_, threshold)| threshold.value),
+            growth,
+            test_f1: test.evaluate(|i| rule.unknown(&test, i))?.report().slot_f1,
+            new_concepts: new.new_concepts(|i| rule.unknown(&new, i))?,
+        })
     };
     let methods = settings.methods().into_iter().map(judge).collect::<Result<Vec<_>>>()?;
     let plain = test.evaluate_first_choices()?.report();
@@ -357,182 +362,6 @@ fn words_outside_slots<'c>(train: &'c Corpus, model: &'c Model) -> HashSet<&'c s
         .filter(|(_, label)| *label == "O")
         .map(|(word, _)| model.normalizer().vocabulary_form(word))
         .collect()
-}
-
-/// Utterances and what a model thinks of their words.
-pub(super) struct Assessment<'a> {
-    utterances: &'a [Utterance],
-    measures: &'a [Measure],
-    assessed: Vec<Assessed>,
-    first_choices: Vec<Vec<&'a str>>,
-    parses: Vec<Parse>,
-}
-
-impl<'a> Assessment<'a> {
-    pub(super) fn new(model: &'a Model, assessor: &'a Assessor<'a>, utterances: &'a [Utterance]) -> Self {
-        let assessed = assessor.assess(utterances);
-        let name = |&label: &u32| model.features().labels.name(label);
-        let first_choices =
-            assessed.iter().map(|assessed| assessed.first_choices.iter().map(name).collect()).collect();
-        let measures = assessor.measures();
-        Assessment { utterances, measures, assessed, first_choices, parses: Vec::new() }
-    }
-
-    /// The same with trees, which phrases need.
-    pub(super) fn parsed(self, syntax: &mut SyntaxWorker<'_>) -> Self {
-        let mut parse = |utterance: &Utterance| {
-            syntax.parse(&utterance.words.iter().map(String::as_str).collect::<Vec<_>>())
-        };
-        Assessment { parses: self.utterances.iter().map(&mut parse).collect(), ..self }
-    }
-
-    fn uncertainty(&self, i: usize, measure: Measure) -> &[f64] {
-        let measure_idx = self.measures.iter().position(|&other| other == measure);
-        measure_idx.map_or(&[], |measure_idx| &self.assessed[i].uncertainty[measure_idx])
-    }
-
-    pub(super) fn threshold(&self, measure: Measure, budget: f64) -> Result<Threshold> {
-        let judged: Vec<_> = (self.utterances.iter().zip(&self.first_choices).enumerate())
-            .map(|(i, (utterance, first_choices))| Judged {
-                gold: &utterance.labels,
-                first_choices,
-                uncertainty: self.uncertainty(i, measure),
-            })
-            .collect();
-        Threshold::choose(measure.name(), budget, &judged)
-    }
-
-    /// Slot F1 with the words unknown that `unknown` says for an utterance.
-    pub(super) fn evaluate(&self, unknown: impl Fn(usize) -> Vec<bool>) -> Result<Evaluation> {
-        let mut evaluation = Evaluation::new(Mode::Conlleval);
-        for (i, utterance) in self.utterances.iter().enumerate() {
-            evaluation.add(&utterance.labels, &mark(&self.first_choices[i], &unknown(i)), "", "")?;
-        }
-        Ok(evaluation)
-    }
-
-    /// Slot F1 without a threshold.
-    pub(super) fn evaluate_first_choices(&self) -> Result<Evaluation> {
-        self.evaluate(|i| vec![false; self.first_choices[i].len()])
-    }
-
-    /// How new concepts are found with the words unknown that `unknown` says.
-    pub(super) fn new_concepts(&self, unknown: impl Fn(usize) -> Vec<bool>) -> Result<NewConceptScores> {
-        let mut found = NewConcepts::default();
-        for (i, utterance) in self.utterances.iter().enumerate() {
-            found.add(utterance, &mark(&self.first_choices[i], &unknown(i)))?;
-        }
-        Ok(found.scores())
-    }
-
-    /// The words with whether the tagger's own label is right.
-    fn words(&self) -> impl Iterator<Item = (usize, usize, bool)> {
-        self.utterances.iter().enumerate().flat_map(move |(i, utterance)| {
-            let truth = utterance.truth.as_ref().unwrap_or(&utterance.labels);
-            truth.iter().enumerate().map(move |(word, label)| (i, word, self.first_choices[i][word] == label))
-        })
-    }
-
-    fn reliability(&self) -> Result<Reliability> {
-        Reliability::new(
-            self.words().map(|(i, word, right)| (f64::from(self.assessed[i].probabilities[word]), right)),
-        )
-    }
-
-    fn brier(&self) -> f64 {
-        let all = self.assessed.iter().flat_map(|assessed| &assessed.brier);
-        let n = all.clone().count();
-        if n == 0 { 0.0 } else { all.sum::<f64>() / n as f64 }
-    }
-
-    /// The scores of all words, or of those of new concepts.
-    fn scores(&self, measure_idx: usize, only_new: bool) -> impl Iterator<Item = f64> {
-        self.utterances.iter().zip(&self.assessed).flat_map(move |(utterance, assessed)| {
-            let words = assessed.uncertainty[measure_idx].iter().zip(&utterance.labels);
-            words
-                .filter(move |(_, label)| !only_new || tags::split(label).1 == UNKNOWN)
-                .map(|(&score, _)| score)
-        })
-    }
-}
-
-/// When a word is unknown.
-pub(super) struct Rule<'a> {
-    pub(super) model: &'a Model,
-    pub(super) threshold: Option<(Measure, Threshold)>,
-    pub(super) outside: Option<&'a HashSet<&'a str>>,
-    pub(super) growth: Option<Growth>,
-}
-
-impl Rule<'_> {
-    /// Which words of an utterance are unknown.
-    pub(super) fn unknown(&self, assessment: &Assessment<'_>, i: usize) -> Vec<bool> {
-        let Opinion { unknown, probabilities } = self.opinion(assessment, i);
-        match &self.growth {
-            Some(growth) if unknown.contains(&true) => {
-                growth.grow(&assessment.parses[i], &unknown, &probabilities)
-            }
-            _ => unknown,
-        }
-    }
-
-    /// Which words are unknown before phrases grow, and the probabilities of all labels.
-    fn opinion(&self, assessment: &Assessment<'_>, i: usize) -> Opinion {
-        let words = &assessment.utterances[i].words;
-        let mut unknown = vec![false; words.len()];
-        if let Some((measure, threshold)) = &self.threshold {
-            for (unknown, &uncertainty) in unknown.iter_mut().zip(assessment.uncertainty(i, *measure)) {
-                *unknown = threshold.is_unknown(uncertainty);
-            }
-        }
-        if let Some(outside) = self.outside {
-            let labels = &assessment.first_choices[i];
-            for ((unknown, word), &label) in unknown.iter_mut().zip(words).zip(labels) {
-                let form = self.model.normalizer().vocabulary_form(word);
-                *unknown |= label == "O" && !outside.contains(form);
-            }
-        }
-        Opinion { unknown, probabilities: assessment.assessed[i].probabilities.clone() }
-    }
-
-    fn judge(&self, method: Method, test: &Assessment<'_>, new: &Assessment<'_>) -> Result<MethodRun> {
-        Ok(MethodRun {
-            method: method.name(),
-            threshold: self.threshold.as_ref().map(|(_, threshold)| threshold.value),
-            growth: self.growth,
-            test_f1: test.evaluate(|i| self.unknown(test, i))?.report().slot_f1,
-            new_concepts: new.new_concepts(|i| self.unknown(new, i))?,
-        })
-    }
-}
-
-pub(super) fn rank(
-    measures: &[Measure],
-    test: &Assessment<'_>,
-    new: &Assessment<'_>,
-) -> Result<Vec<MeasureRun>> {
-    let run = |(measure_idx, measure): (usize, &Measure)| {
-        let detection = ranking(measure_idx, test, new)?.detection();
-        let risk = risk_coverage(measure_idx, new)?;
-        Ok(MeasureRun {
-            measure: measure.name().to_owned(),
-            auroc: detection.auroc,
-            aupr: detection.aupr,
-            fpr_at_95_recall: detection.fpr_at_95_recall,
-            aurc: risk.aurc(),
-        })
-    };
-    measures.iter().enumerate().map(run).collect()
-}
-
-fn ranking(measure_idx: usize, test: &Assessment<'_>, new: &Assessment<'_>) -> Result<Ranking> {
-    let known = test.scores(measure_idx, false).map(|score| (score, false));
-    Ranking::new(known.chain(new.scores(measure_idx, true).map(|score| (score, true))))
-}
-
-fn risk_coverage(measure_idx: usize, new: &Assessment<'_>) -> Result<RiskCoverage> {
-    let words = new.words();
-    RiskCoverage::new(words.map(|(i, word, right)| (new.assessed[i].uncertainty[measure_idx][word], !right)))
 }
 
 fn sample(

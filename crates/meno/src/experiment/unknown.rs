@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::paper::{Assessment, MeasureRun, Rule, rank};
+use super::assessment::{Assessment, Rule, rank};
+use super::paper::MeasureRun;
 use crate::Result;
 use crate::corpus::Corpus;
 use crate::decision::Threshold;

@@ -26,7 +26,7 @@ use super::index::Found;
 use super::normal::{LoneS, Words};
 use crate::Annotation;
 use crate::corpus::tags;
-use crate::engine::TokenLabel;
+use crate::engine::{Action, TokenLabel};
 use crate::spans::assemble_at;
 
 /// A word as a tagger leaves it.
@@ -234,7 +234,14 @@ impl<'t> Remembered<'t> {
         if !memory.is_empty() {
             let labels: Vec<&str> = annotation.tokens.iter().map(|token| token.label.as_ref()).collect();
             let places = annotation.tokens.iter().map(|token| (token.start, token.end));
-            annotation.spans = assemble_at(annotation.text, &places.collect::<Vec<_>>(), &labels);
+            let mut spans = assemble_at(annotation.text, &places.collect::<Vec<_>>(), &labels);
+            for span in &mut spans {
+                let same = annotation.spans.iter().find(|old| (old.start, old.end) == (span.start, span.end));
+                span.guess = same.and_then(|old| old.guess.clone());
+            }
+            annotation.spans = spans;
+            // What is remembered need not be asked about, and is nothing to refuse.
+            annotation.action = Action::of(&annotation.spans);
         }
         Remembered { annotation, memory }
     }

@@ -24,6 +24,7 @@
 pub mod calibration_error;
 pub mod detection;
 pub mod new_concepts;
+pub mod questions;
 pub mod risk_coverage;
 pub mod t_test;
 

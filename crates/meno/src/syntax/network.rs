@@ -13,7 +13,7 @@ use super::lexicon::NO_ROW;
 use super::transitions::Configuration;
 use crate::encoder::kernel::{Buffer, Gemm, Kernels, LANES, Right, Start, Strided, Term};
 use crate::encoder::{
-    Batch, BiLstm, BiLstmState, Dropout, Layout, Linear, Parameters, Rows, RowsMut, Tensor, row_of,
+    Batch, BiLstm, BiLstmState, Dropout, Layout, Linear, LstmNames, Parameters, Rows, RowsMut, Tensor, row_of,
 };
 use crate::random::Random;
 
@@ -110,8 +110,8 @@ impl Network {
     pub fn new(shape: Shape) -> Self {
         let mut layout = Layout::default();
         let [first_width, width] = shape.widths();
-        let mut first = BiLstm::new(&mut layout, shape.embedding, shape.hidden[0]);
-        let mut second = BiLstm::new(&mut layout, first_width, shape.hidden[1]);
+        let mut first = BiLstm::new(&mut layout, LstmNames::FIRST, shape.embedding, shape.hidden[0]);
+        let mut second = BiLstm::new(&mut layout, LstmNames::UPPER, first_width, shape.hidden[1]);
         let places = ACTION_PLACES * shape.action + 2 * shape.relation;
         let mut matrix =
             |name, rows, columns| Linear { weight: layout.matrix(name, rows, columns), bias: None };

@@ -10,7 +10,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::trainer::{Position, Trainer};
-use super::{Best, Fit, TrainSettings};
+use super::{Best, Fit, Task, TrainSettings};
 use crate::encoder::Parameters;
 use crate::engine::Record;
 use crate::{Error, Result};
@@ -41,7 +41,7 @@ const BEST: &str = "best";
 const MAX_STEPS: usize = 1 << 26;
 
 impl Checkpoint {
-    pub(super) fn of(fit: &Fit<'_>, trainer: &mut Trainer<'_>, best: Option<&Best>) -> Self {
+    pub(super) fn of(fit: &Fit<'_>, trainer: &mut Trainer<impl Task>, best: Option<&Best>) -> Self {
         let position = trainer.position;
         let replica = trainer.replica();
         let state = State {
@@ -61,7 +61,7 @@ impl Checkpoint {
     }
 
     /// Puts a trainer where this checkpoint was taken; gives the best epoch so far.
-    pub(super) fn restore(mut self, fit: &Fit<'_>, trainer: &mut Trainer<'_>) -> Result<Option<Best>> {
+    pub(super) fn restore(mut self, fit: &Fit<'_>, trainer: &mut Trainer<impl Task>) -> Result<Option<Best>> {
         let refuse = |problem: String| {
             Err(Error::Setting {
                 problem,
@@ -72,14 +72,15 @@ impl Checkpoint {
         if program != PROGRAM {
             return refuse(format!("the checkpoint was written by {program}, this is {PROGRAM}"));
         }
-        // More epochs may be asked for than at first.
-        if (TrainSettings { epochs: fit.settings.epochs, ..settings.clone() }) != *fit.settings {
+        // More epochs may be asked for than at first, unless the learning rate depends on their number.
+        let epochs = if settings.tagger.is_some() { settings.epochs } else { fit.settings.epochs };
+        if (TrainSettings { epochs, ..settings.clone() }) != *fit.settings {
             return refuse("the checkpoint is of a training with other settings".to_owned());
         }
         if corpus != fit.fingerprint {
             return refuse("the checkpoint is of a training on other data".to_owned());
         }
-        let len = fit.network.layout().len();
+        let len = fit.tagger.layout().len();
         let expected = NAMES.len() + usize::from(best.is_some());
         // The optimizer allocates by the number of steps, so it is not believed.
         let whole = trainer.steps_to(position) == Some(steps)
@@ -97,16 +98,17 @@ impl Checkpoint {
             // As if all epochs that are asked for now had been asked for from the start.
             let record = Record { settings: fit.settings.clone(), ..record };
             let floats = self.floats.pop().map(|(_, floats)| floats).unwrap_or_default();
-            let mut parameters = Parameters::zeros(fit.network.layout());
+            let mut parameters = Parameters::zeros(fit.tagger.layout());
             parameters[..len].copy_from_slice(&floats[..len]);
             Best { record, parameters }
         });
+        let rates: Vec<f32> = (0..steps).map(|step| trainer.rate(step)).collect();
         let replica = trainer.replica();
         let all: [&mut [f32]; 3] = [&mut replica.parameters, &mut replica.first, &mut replica.second];
         for (to, (_, from)) in all.into_iter().zip(&self.floats) {
             to[..len].copy_from_slice(&from[..len]);
         }
-        replica.restore(fit.kernels, steps, fit.settings.rate, seen);
+        replica.restore(fit.kernels, &rates, seen);
         Ok(best)
     }
 

@@ -4,7 +4,11 @@
 //! taken up again from a [`Checkpoint`] with the same result as if it had never stopped.
 
 mod checkpoint;
+mod concepts;
 mod optimizer;
+mod paper;
+mod substitution;
+mod task;
 #[cfg(test)]
 mod tests;
 mod trainer;
@@ -16,14 +20,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::corpus::Corpus;
 use crate::encoder::{Calibration, Kernels, Parameters, SlotGated, SlotGatedShape};
-use crate::engine::{MAX_WORDS, Model, Record};
+use crate::engine::{MAX_WORDS, Model, Record, SpanModel, Tagger};
 use crate::features::{Features, first_intent};
 use crate::metrics::{Evaluation, Mode, Report};
 use crate::text::Normalizer;
 use crate::{Error, Result};
 
+use concepts::Concepts;
+pub(crate) use concepts::Sentence;
+use paper::Paper;
+use substitution::Substitutes;
+use task::Task;
+
 pub use checkpoint::Checkpoint;
-pub use trainer::{Example, Trainer};
+pub use paper::Example;
+pub use substitution::Substitution;
+pub use trainer::Trainer;
 
 /// How to train; the defaults are those of Goo et al. (2018), read as `docs/math.md` says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,8 +59,48 @@ pub struct TrainSettings {
     pub hidden: usize,
     /// The second loss, if there is to be one.
     pub calibrate: Option<CalibrationSettings>,
+    /// How to train the span tagger; the slot-gated one is trained without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tagger: Option<TaggerSettings>,
     /// What all randomness comes from.
     pub seed: u64,
+}
+
+/// What only the span tagger has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TaggerSettings {
+    /// Layers of the LSTM: 1 or 2.
+    pub layers: usize,
+    /// Width of a character's embedding; a multiple of 16.
+    pub character: usize,
+    /// Filters over the characters of a word; a multiple of 16.
+    pub filters: usize,
+    /// Whether words have the frozen vectors that come with the program.
+    pub vectors: bool,
+    /// The share of words that are read as if they were not in the vocabulary.
+    pub unknown_words: f32,
+    /// What the logit of being outside of all concepts loses for a word that never was.
+    pub outside_penalty: f64,
+    /// The learning rate falls evenly to this share of it.
+    pub last_rate: f32,
+    /// How concepts are replaced by others.
+    pub substitution: Substitution,
+}
+
+impl Default for TaggerSettings {
+    fn default() -> Self {
+        TaggerSettings {
+            layers: 2,
+            character: 32,
+            filters: 64,
+            vectors: true,
+            unknown_words: 0.1,
+            outside_penalty: 2.0,
+            last_rate: 0.02,
+            substitution: Substitution::default(),
+        }
+    }
 }
 
 /// The second loss: the entropy of the calibrated Dirichlet distributions is made large.
@@ -83,6 +135,7 @@ impl Default for TrainSettings {
             embedding: 64,
             hidden: 64,
             calibrate: None,
+            tagger: None,
             seed: 1,
         }
     }
@@ -92,6 +145,26 @@ impl TrainSettings {
     /// The defaults with the second loss.
     pub fn calibrated() -> Self {
         TrainSettings { calibrate: Some(CalibrationSettings::default()), ..TrainSettings::default() }
+    }
+
+    /// The defaults of the span tagger.
+    pub fn tagger() -> Self {
+        TrainSettings {
+            epochs: 30,
+            batch: 32,
+            rate: 2.5e-3,
+            slot_weight: 4.0,
+            dropout: 0.4,
+            hidden: 96,
+            tagger: Some(TaggerSettings::default()),
+            ..TrainSettings::default()
+        }
+    }
+
+    /// The learning rate when this share of all steps is done.
+    fn rate_at(&self, share: f32) -> f32 {
+        let last = self.tagger.as_ref().map_or(1.0, |tagger| tagger.last_rate);
+        self.rate * (1.0 - (1.0 - last) * share)
     }
 
     fn unknown_words(&self) -> f32 {
@@ -120,7 +193,53 @@ impl TrainSettings {
                 return refuse(format!("{name} is {value}"), "it must be a positive number");
             }
         }
+        if self.calibrate.is_some() && self.tagger.is_some() {
+            return refuse(
+                "a tagger with a second loss".to_owned(),
+                "the second loss is of the slot-gated tagger alone",
+            );
+        }
+        self.tagger.as_ref().map_or(Ok(()), TaggerSettings::check)?;
         self.calibrate.as_ref().map_or(Ok(()), CalibrationSettings::check)
+    }
+}
+
+impl TaggerSettings {
+    fn check(&self) -> Result<()> {
+        let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
+        for (name, width) in [("character", self.character), ("filters", self.filters)] {
+            if width == 0 || width > 4096 || !width.is_multiple_of(16) {
+                return refuse(format!("{name} is {width}"), "widths are multiples of 16 up to 4096");
+            }
+        }
+        if !(1..=2).contains(&self.layers) {
+            return refuse(format!("layers is {}", self.layers), "there are 1 or 2");
+        }
+        if !(0.0..=1e3).contains(&self.outside_penalty) {
+            return refuse(
+                format!("outside_penalty is {}", self.outside_penalty),
+                "it is a number from 0 to 1000",
+            );
+        }
+        let Substitution { utterances, concepts, same_slot, any_slot, patterns, spliced, same_words, .. } =
+            self.substitution;
+        for (name, share) in [
+            ("unknown_words", self.unknown_words),
+            ("last_rate", self.last_rate),
+            ("utterances", utterances),
+            ("concepts", concepts),
+            ("same_slot", same_slot),
+            ("any_slot", any_slot),
+            ("same_slot and any_slot together", same_slot + any_slot),
+            ("patterns", patterns),
+            ("spliced", spliced),
+            ("same_words", same_words),
+        ] {
+            if !(0.0..=1.0).contains(&share) {
+                return refuse(format!("{name} is {share}"), "it is a share from 0 to 1");
+            }
+        }
+        Ok(())
     }
 }
 
@@ -229,8 +348,8 @@ struct Fit<'a> {
     fingerprint: String,
     normalizer: Normalizer,
     features: Features,
-    network: SlotGated,
-    examples: Vec<Example>,
+    tagger: Tagger,
+    sentences: Vec<Sentence>,
 }
 
 /// The best epoch so far.
@@ -261,23 +380,66 @@ impl<'a> Fit<'a> {
         let normalizer =
             Normalizer::fit(train.utterances.iter().map(|u| u.words.as_slice())).with_digits(true);
         let form = |word: &str| normalizer.vocabulary_form(word).to_owned();
-        let features = Features::fit(train.utterances.iter(), form);
-        let examples = examples(train, &normalizer, &features);
-        let network = SlotGated::new(SlotGatedShape {
-            words: features.words.len(),
-            labels: features.labels.len(),
-            intents: features.intents.len(),
-            embedding: settings.embedding,
-            hidden: settings.hidden,
-            calibrated: settings.calibrate.is_some(),
-        });
+        let mut features = Features::fit(train.utterances.iter(), form);
+        if settings.tagger.is_some() {
+            features = features.with_paired_labels();
+        }
+        let sentences = sentences(train, &normalizer, &features);
+        let tagger = match &settings.tagger {
+            None => Tagger::SlotGated(Box::new(SlotGated::new(SlotGatedShape {
+                words: features.words.len(),
+                labels: features.labels.len(),
+                intents: features.intents.len(),
+                embedding: settings.embedding,
+                hidden: settings.hidden,
+                calibrated: settings.calibrate.is_some(),
+            }))),
+            Some(tagger) => Tagger::Span(Box::new(SpanModel::fit(tagger, settings, &features, &sentences))),
+        };
         let fingerprint = train.fingerprint();
         let kernels = Kernels::best();
-        Ok(Fit { valid, settings, kernels, fingerprint, normalizer, features, network, examples })
+        Ok(Fit { valid, settings, kernels, fingerprint, normalizer, features, tagger, sentences })
     }
 
     fn run(&self, resume: Option<Checkpoint>, watch: &mut (dyn Watch + Send)) -> Result<Outcome> {
-        let mut trainer = Trainer::new(&self.network, self.kernels, &self.examples, self.settings.clone());
+        match &self.tagger {
+            Tagger::SlotGated(network) => {
+                let example = |sentence: &Sentence| Example {
+                    words: sentence.words.clone(),
+                    labels: sentence.labels.clone(),
+                    intent: sentence.intent,
+                };
+                let examples: Vec<Example> = self.sentences.iter().map(example).collect();
+                self.train(Paper::new(network, &examples, self.settings.clone()), resume, watch)
+            }
+            Tagger::Span(model) => {
+                let settings = self.settings.tagger.as_ref().expect("a span tagger is trained");
+                let words = self.features.words.names();
+                let forms: Vec<_> = words.iter().map(|word| model.form(word)).collect();
+                let form = |word: &str| model.form(word);
+                let task = Concepts {
+                    network: &model.network,
+                    settings: self.settings,
+                    unknown_words: settings.unknown_words,
+                    substitutes: substitutes(&settings.substitution, &self.features, &self.sentences),
+                    sentences: &self.sentences,
+                    form: &form,
+                    n_words: forms.len(),
+                    forms,
+                    examples: Vec::new(),
+                };
+                self.train(task, resume, watch)
+            }
+        }
+    }
+
+    fn train(
+        &self,
+        task: impl Task,
+        resume: Option<Checkpoint>,
+        watch: &mut (dyn Watch + Send),
+    ) -> Result<Outcome> {
+        let mut trainer = Trainer::of(task, self.kernels, self.settings.clone());
         let mut best = match resume {
             Some(checkpoint) => checkpoint.restore(self, &mut trainer)?,
             None => None,
@@ -292,7 +454,9 @@ impl<'a> Fit<'a> {
                 return Ok(Outcome::Stopped { best, checkpoint: Box::new(checkpoint) });
             };
             let valid = self.judge(trainer.parameters())?;
-            let is_best = best.as_ref().is_none_or(|best| merit(&valid) > best.record.merit());
+            // Where the learning rate falls to nearly nothing, the last epoch is no worse than a lucky one.
+            let is_best = self.settings.tagger.is_some()
+                || best.as_ref().is_none_or(|best| merit(&valid) > best.record.merit());
             watch.epoch(&EpochReport { epoch, loss, valid: valid.clone(), best: is_best });
             if is_best {
                 best = Some(Best {
@@ -324,7 +488,7 @@ impl<'a> Fit<'a> {
         Model {
             normalizer: self.normalizer.clone(),
             features: self.features.clone(),
-            network: self.network.clone(),
+            tagger: self.tagger.clone(),
             parameters: best.parameters,
             record: best.record,
             threshold: None,
@@ -354,11 +518,11 @@ impl Record {
     }
 }
 
-fn examples(train: &Corpus, normalizer: &Normalizer, features: &Features) -> Vec<Example> {
+fn sentences(train: &Corpus, normalizer: &Normalizer, features: &Features) -> Vec<Sentence> {
     let id =
         |names: &crate::features::Names, name: &str| names.id(name).expect("counted in this very corpus");
     (train.utterances.iter().filter(|utterance| !utterance.words.is_empty()))
-        .map(|utterance| Example {
+        .map(|utterance| Sentence {
             words: utterance
                 .words
                 .iter()
@@ -368,4 +532,23 @@ fn examples(train: &Corpus, normalizer: &Normalizer, features: &Features) -> Vec
             intent: id(&features.intents, first_intent(&utterance.intent)),
         })
         .collect()
+}
+
+fn substitutes<'a>(
+    settings: &'a Substitution,
+    features: &'a Features,
+    sentences: &'a [Sentence],
+) -> Substitutes<'a> {
+    let words = features.words.names();
+    let (mut counts, mut outside) = (vec![0; words.len()], vec![0; words.len()]);
+    for sentence in sentences {
+        for (&word, &label) in sentence.words.iter().zip(&sentence.labels) {
+            counts[word as usize] += 1;
+            outside[word as usize] += usize::from(label == 0);
+        }
+    }
+    let concepts = sentences
+        .iter()
+        .flat_map(|sentence| sentence.concepts().map(|(slot, range)| (slot, &sentence.words[range])));
+    Substitutes::new(settings, &features.slots(), words, concepts, &counts, &outside)
 }

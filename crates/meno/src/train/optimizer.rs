@@ -9,7 +9,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::encoder::kernel::{Adam, BETA1, BETA2, Buffer, Kernels, LANES, StepSize};
-use crate::encoder::{Parameters, Product, SlotGated, Tensor, Workspace, transpose};
+use crate::encoder::{Network, Parameters, Product, Tensor, transpose};
 
 /// About how many floats are treated as one piece of work; the pieces do not depend on the number of threads.
 const PIECE: usize = 8 * 1024;
@@ -56,7 +56,7 @@ pub(crate) struct Gradient {
 
 impl Gradient {
     /// Of a batch of nothing.
-    pub fn new(network: &SlotGated) -> Self {
+    pub fn new(network: &impl Network) -> Self {
         let layout = network.layout();
         Gradient {
             table: network.embedding(),
@@ -77,12 +77,12 @@ impl Gradient {
     }
 
     /// Sums up the gradients of the shards, whose backward passes are done; gives the norm.
-    pub fn sum(
+    pub fn sum<N: Network>(
         &mut self,
         kernels: Kernels,
-        network: &SlotGated,
+        network: &N,
         parameters: &[f32],
-        shards: &[&Workspace],
+        shards: &[&N::Workspace],
     ) -> f32 {
         let (matrices, vectors) = self.dense.split_at_mut(self.matrices);
         let vectors = &mut vectors[..network.layout().dense() - self.matrices];
@@ -98,11 +98,11 @@ impl Gradient {
     }
 }
 
-fn sum_matrices(
+fn sum_matrices<N: Network>(
     kernels: Kernels,
-    network: &SlotGated,
+    network: &N,
     parameters: &[f32],
-    shards: &[&Workspace],
+    shards: &[&N::Workspace],
     pieces: &[Piece],
     mut gradient: &mut [f32],
 ) -> f32 {
@@ -117,7 +117,7 @@ fn sum_matrices(
         .map(|(piece, gradient)| {
             let products: Vec<_> = products.iter().map(|products| products[piece.index]).collect();
             Product::sum(kernels, &products, piece.first_panel, gradient);
-            if network.calibration() == Some(piece.matrix) {
+            if network.rectified_matrix() == Some(piece.matrix) {
                 kernels.keep_where_positive(&parameters[piece.start..piece.start + piece.len], gradient);
             }
             kernels.sum_squares(gradient)
@@ -126,7 +126,7 @@ fn sum_matrices(
     squares.iter().sum()
 }
 
-fn sum_vectors(kernels: Kernels, network: &SlotGated, shards: &[&Workspace], sums: &mut [f32]) -> f32 {
+fn sum_vectors<N: Network>(kernels: Kernels, network: &N, shards: &[&N::Workspace], sums: &mut [f32]) -> f32 {
     sums.fill(0.0);
     for shard in shards {
         kernels.add(network.d_vectors(shard), sums);
@@ -135,10 +135,10 @@ fn sum_vectors(kernels: Kernels, network: &SlotGated, shards: &[&Workspace], sum
 }
 
 /// The gradients of the touched rows of the table.
-fn sum_rows(
+fn sum_rows<N: Network>(
     kernels: Kernels,
-    network: &SlotGated,
-    shards: &[&Workspace],
+    network: &N,
+    shards: &[&N::Workspace],
     touched: &[u32],
     sums: &mut [f32],
 ) -> f32 {
@@ -153,27 +153,27 @@ fn sum_rows(
 
 /// The parameters of a network with the moments of each.
 #[derive(Clone)]
-pub(crate) struct Replica {
+pub struct Replica {
     table: Tensor,
     matrices: Vec<Tensor>,
     pieces: Vec<Piece>,
     dense: usize,
     /// All but the rows of the table are up to date; those after [`Replica::begin`] or [`Replica::settle`].
-    pub parameters: Parameters,
+    pub(super) parameters: Parameters,
     /// The matrices transposed, as they are now.
-    pub transposed: Buffer,
-    pub first: Buffer,
-    pub second: Buffer,
+    pub(super) transposed: Buffer,
+    pub(super) first: Buffer,
+    pub(super) second: Buffer,
     /// The sizes of all steps so far.
-    pub sizes: Vec<StepSize>,
+    pub(super) sizes: Vec<StepSize>,
     /// For each row of the table the number of steps it has seen; 0 if it was never touched.
-    pub seen: Vec<u32>,
+    pub(super) seen: Vec<u32>,
 }
 
 impl Replica {
     /// A network that has seen no step.
-    pub fn new(kernels: Kernels, network: &SlotGated, parameters: Parameters) -> Self {
-        let (layout, table, matrices) = (network.layout(), network.embedding(), network.matrices().to_vec());
+    pub fn new(kernels: Kernels, network: &impl Network, parameters: Parameters) -> Self {
+        let (layout, table, matrices) = (network.layout(), network.embedding(), network.matrices());
         let mut transposed = Buffer::zeros(layout.dense());
         transpose(kernels, &matrices, &parameters, &mut transposed);
         Replica {
@@ -190,16 +190,16 @@ impl Replica {
         }
     }
 
-    /// Goes on after `steps` steps of this rate, of which each row has seen so many, with parameters and moments that
-    /// have been put in their places.
-    pub fn restore(&mut self, kernels: Kernels, steps: usize, rate: f32, seen: Vec<u32>) {
-        self.sizes = (1..=steps).map(|step| step_size(step, rate)).collect();
+    /// Goes on after steps of these rates, of which each row has seen so many, with parameters and moments that have been
+    /// put in their places.
+    pub fn restore(&mut self, kernels: Kernels, rates: &[f32], seen: Vec<u32>) {
+        self.sizes = (1..).zip(rates).map(|(step, &rate)| step_size(step, rate)).collect();
         self.seen = seen;
         transpose(kernels, &self.matrices, &self.parameters, &mut self.transposed);
     }
 
     /// Brings the rows that a batch touches up to date.
-    pub fn begin(&mut self, kernels: Kernels, gradient: &Gradient) {
+    pub(super) fn begin(&mut self, kernels: Kernels, gradient: &Gradient) {
         for &row in &gradient.touched {
             self.catch_up(kernels, row as usize);
         }
@@ -223,7 +223,7 @@ impl Replica {
     }
 
     /// One step against the gradient times `scale`.
-    pub fn step(&mut self, kernels: Kernels, rate: f32, gradient: &Gradient, scale: f32) {
+    pub(super) fn step(&mut self, kernels: Kernels, rate: f32, gradient: &Gradient, scale: f32) {
         let size = step_size(self.sizes.len() + 1, rate);
         self.sizes.push(size);
         for i in 0..self.pieces.len() {

@@ -7,7 +7,7 @@ use super::*;
 use crate::corpus::Utterance;
 use crate::encoder::kernel::tests::variants;
 use crate::encoder::tests::GoldenNetwork;
-use crate::encoder::{LossWeights, Workspace};
+use crate::encoder::{LossWeights, Network, Workspace};
 use crate::random::Random;
 
 /// Five steps on three batches, some of whose words are in one batch only: their embeddings move by momentum while
@@ -160,8 +160,14 @@ const SETTINGS: TrainSettings = TrainSettings {
         unknown_words: 0.1,
         bounds: Calibration { delta: 0.1, scale: 1.0 },
     }),
+    tagger: None,
     seed: 7,
 };
+
+fn tagger_settings() -> TrainSettings {
+    let tagger = TaggerSettings { layers: 2, character: 16, filters: 16, ..TaggerSettings::default() };
+    TrainSettings { calibrate: None, tagger: Some(tagger), ..SETTINGS }
+}
 
 fn corpus(name: &str, skip: usize) -> Corpus {
     let cities = ["paris", "rome", "new york", "san jose"];
@@ -192,17 +198,21 @@ impl Watch for StopAfter {
     fn epoch(&mut self, _: &EpochReport) {}
 }
 
-fn finish(resume: Option<Checkpoint>, threads: usize) -> Vec<u8> {
+fn finish(settings: &TrainSettings, resume: Option<Checkpoint>, threads: usize) -> Vec<u8> {
     let (train, valid) = (corpus("train", 0), corpus("valid", 3));
-    match fit(&train, &valid, &SETTINGS, threads, resume, &mut ()).unwrap() {
+    match fit(&train, &valid, settings, threads, resume, &mut ()).unwrap() {
         Outcome::Finished(model) => model.to_bytes(),
         Outcome::Stopped { .. } => panic!("nothing stopped it"),
     }
 }
 
-fn stop_after(steps: usize, resume: Option<Checkpoint>) -> (Option<Box<Model>>, Checkpoint) {
+fn stop_after(
+    settings: &TrainSettings,
+    steps: usize,
+    resume: Option<Checkpoint>,
+) -> (Option<Box<Model>>, Checkpoint) {
     let (train, valid) = (corpus("train", 0), corpus("valid", 3));
-    match fit(&train, &valid, &SETTINGS, 1, resume, &mut StopAfter(steps)).unwrap() {
+    match fit(&train, &valid, settings, 1, resume, &mut StopAfter(steps)).unwrap() {
         Outcome::Finished(_) => panic!("it was to stop after {steps} steps"),
         Outcome::Stopped { best, checkpoint } => (best, *checkpoint),
     }
@@ -217,23 +227,26 @@ fn through_a_file(checkpoint: &Checkpoint) -> Checkpoint {
 
 #[test]
 fn stopped_and_resumed_gives_the_same_bytes() {
-    let whole = finish(None, 1);
-    assert_eq!(whole, finish(None, 2), "two threads");
-    // Four steps make an epoch: in the first, at its end, in the second, and before the very last step.
-    for steps in [1, 3, 4, 5, 11] {
-        let (best, checkpoint) = stop_after(steps, None);
-        assert_eq!(best.is_some(), steps > 4, "a model once an epoch is done");
-        assert!(whole == finish(Some(through_a_file(&checkpoint)), 1), "stopped after {steps} steps");
+    for settings in [&SETTINGS, &tagger_settings()] {
+        let whole = finish(settings, None, 1);
+        assert!(whole == finish(settings, None, 2), "two threads");
+        // Four steps make an epoch: in the first, at its end, in the second, and before the very last step.
+        for steps in [1, 3, 4, 5, 11] {
+            let (best, checkpoint) = stop_after(settings, steps, None);
+            assert_eq!(best.is_some(), steps > 4, "a model once an epoch is done");
+            let resumed = finish(settings, Some(through_a_file(&checkpoint)), 1);
+            assert!(whole == resumed, "stopped after {steps} steps");
+        }
+        let (_, checkpoint) = stop_after(settings, 2, None);
+        let (_, checkpoint) = stop_after(settings, 5, Some(through_a_file(&checkpoint)));
+        assert!(whole == finish(settings, Some(through_a_file(&checkpoint)), 2), "stopped twice");
     }
-    let (_, checkpoint) = stop_after(2, None);
-    let (_, checkpoint) = stop_after(5, Some(through_a_file(&checkpoint)));
-    assert!(whole == finish(Some(through_a_file(&checkpoint)), 2), "stopped twice");
 }
 
 #[test]
 fn checkpoint_of_another_training_is_refused() {
     let (train, valid) = (corpus("train", 0), corpus("valid", 3));
-    let (_, checkpoint) = stop_after(5, None);
+    let (_, checkpoint) = stop_after(&SETTINGS, 5, None);
     let refusal = |train: &Corpus, settings: &TrainSettings, checkpoint: &Checkpoint| {
         fit(train, &valid, settings, 1, Some(checkpoint.clone()), &mut ()).unwrap_err().to_string()
     };
@@ -250,13 +263,18 @@ fn checkpoint_of_another_training_is_refused() {
     assert_eq!(refused, "the checkpoint is of a training on other data");
     let longer = TrainSettings { epochs: 4, ..SETTINGS };
     assert!(fit(&train, &valid, &longer, 1, Some(checkpoint), &mut ()).is_ok(), "more epochs are welcome");
+    // But not where the learning rate of every step depends on how many there will be.
+    let (_, checkpoint) = stop_after(&tagger_settings(), 5, None);
+    let longer = TrainSettings { epochs: 4, ..tagger_settings() };
+    let refused = refusal(&train, &longer, &checkpoint);
+    assert_eq!(refused, "the checkpoint is of a training with other settings");
 }
 
 #[test]
 fn damaged_checkpoint_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("checkpoint");
-    let (_, checkpoint) = stop_after(5, None);
+    let (_, checkpoint) = stop_after(&SETTINGS, 5, None);
     checkpoint.save(&path).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let outcome = |bytes: &[u8]| {

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::TrainSettings;
 use super::optimizer::{Gradient, Replica};
-use crate::encoder::{Dropout, EntropyLoss, Kernels, LossWeights, Parameters, SlotGated, Workspace};
-use crate::features::UNKNOWN;
+use super::task::{Part, Task};
+use crate::encoder::{Kernels, Network, Parameters};
 use crate::random::Random;
 
 /// Utterances of a shard.
@@ -19,27 +19,13 @@ const SHARD: usize = 8;
 /// Batches whose utterances are sorted by length together.
 const WINDOW: usize = 16;
 
-/// One utterance as ids; it has at least one word.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Example {
-    /// Word ids.
-    pub words: Vec<u32>,
-    /// A label id for each word.
-    pub labels: Vec<u32>,
-    /// The intent's id.
-    pub intent: u32,
-}
-
 /// A network in training.
-pub struct Trainer<'a> {
-    network: &'a SlotGated,
+pub struct Trainer<T: Task> {
+    task: T,
     kernels: Kernels,
-    examples: &'a [Example],
     settings: TrainSettings,
     gradient: Gradient,
-    shards: Vec<Mutex<Shard>>,
-    /// How likely each word is read as one outside the vocabulary; empty if none is.
-    unknown: Vec<f32>,
+    shards: Vec<Mutex<Shard<T::Network>>>,
     /// One for each thread, all the same.
     replicas: Vec<Mutex<Replica>>,
     pub(super) position: Position,
@@ -56,32 +42,30 @@ pub(super) struct Position {
     pub loss: f64,
 }
 
-#[derive(Default)]
-struct Shard {
-    utterances: Vec<usize>,
-    words: Vec<Vec<u32>>,
-    workspace: Workspace,
+struct Shard<N: Network> {
+    examples: Vec<usize>,
+    workspace: N::Workspace,
     loss: f64,
 }
 
-impl<'a> Trainer<'a> {
+impl<N: Network> Default for Shard<N> {
+    fn default() -> Self {
+        Shard { examples: Vec::new(), workspace: N::Workspace::default(), loss: 0.0 }
+    }
+}
+
+impl<T: Task> Trainer<T> {
     /// A network that has seen nothing yet.
-    pub fn new(
-        network: &'a SlotGated,
-        kernels: Kernels,
-        examples: &'a [Example],
-        settings: TrainSettings,
-    ) -> Self {
+    pub fn of(task: T, kernels: Kernels, settings: TrainSettings) -> Self {
+        let network = task.network();
         let initial = network.initial(&mut Random::new(settings.seed).fork(0));
         Trainer {
             gradient: Gradient::new(network),
-            unknown: unknown(examples, network.shape().words, settings.unknown_words()),
             shards: (0..settings.batch.div_ceil(SHARD)).map(|_| Mutex::default()).collect(),
             replicas: vec![Mutex::new(Replica::new(kernels, network, initial))],
             position: Position::default(),
-            network,
+            task,
             kernels,
-            examples,
             settings,
         }
     }
@@ -100,7 +84,12 @@ impl<'a> Trainer<'a> {
 
     /// Steps of an epoch.
     fn n_steps(&self) -> usize {
-        self.examples.len().div_ceil(self.settings.batch)
+        self.task.n_examples().div_ceil(self.settings.batch)
+    }
+
+    /// The learning rate after so many steps.
+    pub(super) fn rate(&self, step: usize) -> f32 {
+        self.settings.rate_at(step as f32 / (self.n_steps() * self.settings.epochs).max(1) as f32)
     }
 
     /// The parameters as they are now.
@@ -125,6 +114,7 @@ impl<'a> Trainer<'a> {
         mut after_step: impl FnMut(f64, f64) -> ControlFlow<()>,
     ) -> ControlFlow<(), f64> {
         let random = Random::new(self.settings.seed).fork(1 + self.position.epoch as u64);
+        self.task.begin_epoch(random.fork(!0));
         let order = self.order(random.fork(0));
         let batches = batches(&order, self.settings.batch, random.fork(1));
         let n_steps = self.n_steps();
@@ -144,10 +134,10 @@ impl<'a> Trainer<'a> {
     /// All examples in random order, but sorted by falling length within each [`WINDOW`] of batches, so that the
     /// utterances of a batch end at about the same time step.
     fn order(&self, mut random: Random) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.examples.len()).collect();
+        let mut order: Vec<usize> = (0..self.task.n_examples()).collect();
         random.shuffle(&mut order);
         for window in order.chunks_mut(WINDOW * self.settings.batch) {
-            window.sort_by_key(|&i| std::cmp::Reverse(self.examples[i].words.len()));
+            window.sort_by_key(|&i| std::cmp::Reverse(self.task.n_words(i)));
         }
         order
     }
@@ -155,9 +145,7 @@ impl<'a> Trainer<'a> {
     /// One step on utterances of falling length; gives the mean loss of the batch.
     pub(super) fn step(&mut self, batch: &[usize], random: &Random) -> f64 {
         let n_shards = batch.len().div_ceil(SHARD);
-        let words = batch.iter().flat_map(|&i| self.examples[i].words.iter().copied());
-        let unknown = (!self.unknown.is_empty()).then_some(UNKNOWN);
-        self.gradient.begin(words.chain(unknown));
+        self.gradient.begin(self.task.words(batch));
         self.each_replica(|trainer, thread, n_threads, replica| {
             replica.begin(trainer.kernels, &trainer.gradient);
             for i in (thread..n_shards).step_by(n_threads) {
@@ -166,12 +154,14 @@ impl<'a> Trainer<'a> {
         });
         let shards: Vec<_> = self.shards[..n_shards].iter_mut().map(held_alone).collect();
         let loss = shards.iter().map(|shard| shard.loss).sum();
-        let workspaces: Vec<&Workspace> = shards.iter().map(|shard| &shard.workspace).collect();
+        let workspaces: Vec<_> = shards.iter().map(|shard| &shard.workspace).collect();
         let parameters = &held_alone(&mut self.replicas[0]).parameters;
-        let norm = self.gradient.sum(self.kernels, self.network, parameters, &workspaces);
+        let norm = self.gradient.sum(self.kernels, self.task.network(), parameters, &workspaces);
         let scale = if norm > self.settings.clip { self.settings.clip / norm } else { 1.0 };
+        let n_done = held_alone(&mut self.replicas[0]).sizes.len();
+        let rate = self.rate(n_done);
         self.each_replica(|trainer, _, _, replica| {
-            replica.step(trainer.kernels, trainer.settings.rate, &trainer.gradient, scale);
+            replica.step(trainer.kernels, rate, &trainer.gradient, scale);
         });
         loss
     }
@@ -191,57 +181,12 @@ impl<'a> Trainer<'a> {
 
     /// The forward and backward pass of one of the shards into which the batch is dealt out.
     fn run_shard(&self, batch: &[usize], n_shards: usize, i: usize, random: &Random, replica: &Replica) {
-        let (network, kernels, rate) = (self.network, self.kernels, self.settings.dropout);
-        let Shard { utterances, words, workspace: w, loss } = &mut *held(&self.shards[i]);
+        let Shard { examples, workspace, loss } = &mut *held(&self.shards[i]);
         // Dealt out by falling length, the shards are sorted and have about the same work.
-        utterances.clear();
-        utterances.extend(batch.iter().skip(i).step_by(n_shards));
-        let examples = utterances.iter().map(|&i| &self.examples[i]);
-        let mut dropout = (rate > 0.0).then(|| Dropout { rate, random: random.fork(i as u64) });
-        read_as_unknown(examples.clone(), &self.unknown, random.fork(!(i as u64)), words);
-        network.forward(kernels, &replica.parameters, words.iter().map(Vec::as_slice), dropout.as_mut(), w);
-        let intent = 1.0 / batch.len() as f32;
-        let weights = LossWeights { slots: intent * self.settings.slot_weight, intent };
-        let answers = examples.map(|example| (&example.labels[..], example.intent));
-        let second = self.settings.calibrate.map(|settings| EntropyLoss {
-            lambda: settings.lambda,
-            parameters: &replica.parameters,
-            transposed: &replica.transposed,
-            calibration: settings.bounds,
-        });
-        *loss = network.loss(kernels, answers, weights, second, w);
-        network.backward(kernels, &replica.parameters, &replica.transposed, w, dropout.is_some());
-    }
-}
-
-/// A word that occurs n times is read as one outside the vocabulary with probability a / (a + n): the rarer, the more it
-/// is like the words that were never seen (Kiperwasser and Goldberg, 2016).
-fn unknown(examples: &[Example], n_words: usize, a: f32) -> Vec<f32> {
-    if a <= 0.0 {
-        return Vec::new();
-    }
-    let mut counts = vec![0.0; n_words];
-    for &word in examples.iter().flat_map(|example| &example.words) {
-        counts[word as usize] += 1.0;
-    }
-    counts.iter().map(|n| a / (a + n)).collect()
-}
-
-/// The words of the examples, some of them read as if they were not in the vocabulary.
-fn read_as_unknown<'a>(
-    examples: impl ExactSizeIterator<Item = &'a Example>,
-    unknown: &[f32],
-    mut random: Random,
-    words: &mut Vec<Vec<u32>>,
-) {
-    words.resize_with(examples.len(), Vec::new);
-    for (example, words) in examples.zip(words) {
-        words.clone_from(&example.words);
-        for word in words.iter_mut().filter(|_| !unknown.is_empty()) {
-            if random.uniform() < unknown[*word as usize] {
-                *word = UNKNOWN;
-            }
-        }
+        examples.clear();
+        examples.extend(batch.iter().skip(i).step_by(n_shards));
+        let part = Part { examples, batch: batch.len(), random, shard_idx: i as u64 };
+        *loss = self.task.run(self.kernels, replica, &part, workspace);
     }
 }
 

@@ -65,13 +65,9 @@ fn fit(n_labels: usize, row: usize, lens: [usize; 3]) -> bool {
 pub(super) unsafe fn shares<S: Simd>(n_labels: usize, row: usize, logits: &[f32], shares: &mut [f32]) {
     let mut start = 0;
     while start < logits.len() {
-        let mut highest = f32::MIN;
+        // SAFETY: start + row is at most the length, and there are no more labels than that.
+        let highest = unsafe { highest::<S>(logits.as_ptr().add(start), n_labels) };
         let mut k = 0;
-        while k < n_labels {
-            highest = if logits[start + k] > highest { logits[start + k] } else { highest };
-            k += 1;
-        }
-        k = 0;
         while k < row {
             // SAFETY: start + row is at most the length.
             unsafe {
@@ -82,6 +78,37 @@ pub(super) unsafe fn shares<S: Simd>(n_labels: usize, row: usize, logits: &[f32]
         }
         shares[start + n_labels..start + row].fill(0.0);
         start += row;
+    }
+}
+
+/// The largest of `n` floats; `f32::MIN` if there are none.
+///
+/// # Safety
+/// There are `n` floats at `x`, and the processor has what `S` needs.
+#[inline(always)]
+unsafe fn highest<S: Simd>(x: *const f32, n: usize) -> f32 {
+    // SAFETY: no more than `n` floats are read.
+    unsafe {
+        let mut lanes = [f32::MIN; LANES];
+        let mut vector = S::splat(f32::MIN);
+        let mut k = 0;
+        while k + LANES <= n {
+            vector = S::max(vector, S::load(x.add(k)));
+            k += LANES;
+        }
+        S::store(lanes.as_mut_ptr(), vector);
+        let mut highest = f32::MIN;
+        let mut lane = 0;
+        while lane < LANES {
+            highest = if lanes[lane] > highest { lanes[lane] } else { highest };
+            lane += 1;
+        }
+        while k < n {
+            let next = *x.add(k);
+            highest = if next > highest { next } else { highest };
+            k += 1;
+        }
+        highest
     }
 }
 
@@ -111,9 +138,9 @@ fn shrink(largest_taken: f32, delta: f32) -> f32 {
 pub(super) unsafe fn forward<S: Simd>(rows: &mut Calibrate<'_>) {
     let mut start = 0;
     while start < rows.taken.len() {
-        let (_, largest) = largest(&rows.taken[start..], rows.n_labels);
         // SAFETY: `fits` says that the row lies inside all three.
         unsafe {
+            let largest = highest::<S>(rows.taken.as_ptr().add(start), rows.n_labels);
             let shrink = S::splat(shrink(largest, rows.delta));
             let mut k = 0;
             while k < rows.row {

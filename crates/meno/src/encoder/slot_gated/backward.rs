@@ -4,11 +4,11 @@ use super::{SlotGated, Workspace};
 use crate::encoder::kernel::{
     AttentionGradient, Dots, GateGradient, Gemm, Kernels, LANES, Right, Start, Strided, Term, padded,
 };
-use crate::encoder::linear::{Linear, Product, Rows, RowsMut, row_of, rows_end};
+use crate::encoder::linear::{Linear, Rows, RowsMut, row_of, rows_end};
 
 impl SlotGated {
     /// The gradients of activations and vectors of what [`SlotGated::loss`] left; those of the matrices are
-    /// [`SlotGated::products`], those of the embeddings [`SlotGated::d_words`].
+    /// [`Network::products`], those of the embeddings [`Network::d_words`].
     pub(crate) fn backward(
         &self,
         kernels: Kernels,
@@ -54,58 +54,6 @@ impl SlotGated {
             let to = bias.after(self.layout.matrices()).of_mut(&mut w.d_vectors);
             kernels.sum_rows(&dy.data[..rows_end(dy, to.len())], dy.row, to);
         }
-    }
-
-    /// The gradients of the matrices after [`SlotGated::backward`], in the order of their layout.
-    pub(crate) fn products<'w>(&self, w: &'w Workspace) -> Vec<Product<'w>> {
-        let (n, b, width) = (w.batch.words(), w.batch.len(), self.width());
-        let x = Rows { data: &w.x, n, row: row_of(self.shape.embedding) };
-        let [input, forward, backward] = self.lstm.products(&w.batch, x, &w.lstm);
-        let last = 4 * self.shape.hidden;
-        let intent_input = Rows { data: &w.intent_input, n: b, row: row_of(width + last) };
-        let mut products = vec![
-            input,
-            forward,
-            backward,
-            Product {
-                weight: self.project.weight,
-                x: Rows { data: &w.out, n, row: row_of(width) },
-                dy: Rows { data: &w.d_projected, n, row: row_of(3 * width) },
-            },
-            Product {
-                weight: self.intent_query.weight,
-                x: Rows { data: &w.lstm.last, n: b, row: last },
-                dy: Rows { data: &w.d_intent_query, n: b, row: width },
-            },
-            Product {
-                weight: self.gate.weight,
-                x: intent_input,
-                dy: Rows { data: &w.d_gate_query, n: b, row: width },
-            },
-            Product {
-                weight: self.slot.weight,
-                x: Rows { data: &w.slot_input, n, row: row_of(2 * width) },
-                dy: Rows { data: &w.slot_logits, n, row: self.slot.weight.width() },
-            },
-            Product {
-                weight: self.intent.weight,
-                x: intent_input,
-                dy: Rows { data: &w.intent_logits, n: b, row: self.intent.weight.width() },
-            },
-        ];
-        products.extend(self.calibration_product(w));
-        products
-    }
-
-    /// The gradients of the vectors after [`SlotGated::backward`], laid out as they are.
-    pub(crate) fn d_vectors<'w>(&self, w: &'w Workspace) -> &'w [f32] {
-        &w.d_vectors[..self.layout.dense() - self.layout.matrices()]
-    }
-
-    /// Each word of the batch with the gradient of its embedding after [`SlotGated::backward`].
-    pub(crate) fn d_words<'w>(&self, w: &'w Workspace) -> impl Iterator<Item = (u32, &'w [f32])> + use<'w> {
-        let (row, width) = (row_of(self.shape.embedding), self.shape.embedding);
-        w.words.iter().zip(w.d_x.chunks_exact(row)).map(move |(&word, d)| (word, &d[..width]))
     }
 
     fn predict_backward(&self, kernels: Kernels, parameters: &[f32], transposed: &[f32], w: &mut Workspace) {

@@ -16,9 +16,11 @@ mod forward;
 mod tests;
 
 use super::batch::Batch;
-use super::bilstm::{BiLstm, BiLstmState};
+use super::bilstm::{BiLstm, BiLstmState, LstmNames};
 use super::kernel::{Attention, Buffer, Kernels, padded};
-use super::linear::{Linear, row_of};
+use super::linear::{Linear, Product, Rows, row_of};
+use super::loss::{LossWeights, PADDING, cross_entropy};
+use super::network::Network;
 use super::parameters::{Layout, Parameters, Tensor};
 use crate::features::UNKNOWN;
 use crate::random::Random;
@@ -62,15 +64,6 @@ pub struct SlotGated {
     slot: Linear,
     intent: Linear,
     calibration: Option<Tensor>,
-}
-
-/// How much an utterance counts in the loss.
-#[derive(Clone, Copy, Debug)]
-pub struct LossWeights {
-    /// The mean cross entropy of its slot labels.
-    pub slots: f32,
-    /// The cross entropy of its intent.
-    pub intent: f32,
 }
 
 /// The second loss, of a network with a calibration matrix.
@@ -141,7 +134,7 @@ impl SlotGated {
         let SlotGatedShape { words, labels, intents, embedding, hidden, calibrated } = shape;
         let (width, last) = (2 * hidden, 4 * hidden);
         let mut layout = Layout::default();
-        let mut lstm = BiLstm::new(&mut layout, embedding, hidden);
+        let mut lstm = BiLstm::new(&mut layout, LstmNames::FIRST, embedding, hidden);
         let key = layout.matrix("slot_attention.key", width, width);
         layout.matrix("slot_attention.query", width, width);
         layout.matrix("intent_attention.key", width, width);
@@ -180,76 +173,9 @@ impl SlotGated {
         self.shape
     }
 
-    /// Where the parameters lie.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    /// The table of word embeddings.
-    pub(crate) fn embedding(&self) -> Tensor {
-        self.embedding
-    }
-
-    /// The matrices in the order of their layout, those that are multiplied at once as one.
-    pub(crate) fn matrices(&self) -> Vec<Tensor> {
-        let [forward, backward] = self.lstm.recurrent();
-        let mut matrices = vec![
-            self.lstm.input().weight,
-            forward,
-            backward,
-            self.project.weight,
-            self.intent_query.weight,
-            self.gate.weight,
-            self.slot.weight,
-            self.intent.weight,
-        ];
-        matrices.extend(self.calibration);
-        matrices
-    }
-
     /// The calibration matrix; what is not positive in it has no effect and no gradient.
     pub(crate) fn calibration(&self) -> Option<Tensor> {
         self.calibration
-    }
-
-    /// Random parameters as the original implementation starts from: uniform within the square root of 6 over the
-    /// sum of both dimensions, biases zero but for the forget gates', which are one.
-    pub fn initial(&self, random: &mut Random) -> Parameters {
-        let mut parameters = Parameters::zeros(&self.layout);
-        for (name, tensor) in self.layout.tensors() {
-            let (rows, columns) = (tensor.rows(), tensor.columns());
-            let limit = match name {
-                "lstm.bias" => {
-                    let hidden = self.shape.hidden;
-                    let mut column = 0;
-                    parameters.fill(tensor, || {
-                        let forget = column / hidden % 4 == 1;
-                        column += 1;
-                        f32::from(u8::from(forget))
-                    });
-                    continue;
-                }
-                CALIBRATION => {
-                    // Anything off the diagonal would take away more than most concentrations have.
-                    let mut at = 0;
-                    parameters.fill(tensor, || {
-                        at += 1;
-                        if (at - 1) / columns == (at - 1) % columns { DIAGONAL } else { 0.0 }
-                    });
-                    continue;
-                }
-                name if name.ends_with("bias") => continue,
-                // Both directions and all gates of one direction are one matrix each there.
-                "lstm.input" | "lstm.recurrent_forward" | "lstm.recurrent_backward" => {
-                    (6.0 / (self.shape.embedding + 5 * self.shape.hidden) as f32).sqrt()
-                }
-                name if name.ends_with("vector") => (3.0 / columns as f32).sqrt(),
-                _ => (6.0 / (rows + columns) as f32).sqrt(),
-            };
-            parameters.fill(tensor, || (2.0 * random.uniform() - 1.0) * limit);
-        }
-        self.pad(&mut parameters);
-        parameters
     }
 
     /// Fills the padding of the heads, which must never win a softmax.
@@ -354,19 +280,127 @@ impl SlotGated {
     }
 }
 
+impl Network for SlotGated {
+    type Workspace = Workspace;
+
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn embedding(&self) -> Tensor {
+        self.embedding
+    }
+
+    fn matrices(&self) -> Vec<Tensor> {
+        let [forward, backward] = self.lstm.recurrent();
+        let mut matrices = vec![
+            self.lstm.input().weight,
+            forward,
+            backward,
+            self.project.weight,
+            self.intent_query.weight,
+            self.gate.weight,
+            self.slot.weight,
+            self.intent.weight,
+        ];
+        matrices.extend(self.calibration);
+        matrices
+    }
+
+    fn rectified_matrix(&self) -> Option<Tensor> {
+        self.calibration
+    }
+
+    /// Random parameters as the original implementation starts from: uniform within the square root of 6 over the
+    /// sum of both dimensions, biases zero but for the forget gates', which are one.
+    fn initial(&self, random: &mut Random) -> Parameters {
+        let mut parameters = Parameters::zeros(&self.layout);
+        for (name, tensor) in self.layout.tensors() {
+            let (rows, columns) = (tensor.rows(), tensor.columns());
+            let limit = match name {
+                "lstm.bias" => {
+                    let hidden = self.shape.hidden;
+                    let mut column = 0;
+                    parameters.fill(tensor, || {
+                        let forget = column / hidden % 4 == 1;
+                        column += 1;
+                        f32::from(u8::from(forget))
+                    });
+                    continue;
+                }
+                CALIBRATION => {
+                    // Anything off the diagonal would take away more than most concentrations have.
+                    let mut at = 0;
+                    parameters.fill(tensor, || {
+                        at += 1;
+                        if (at - 1) / columns == (at - 1) % columns { DIAGONAL } else { 0.0 }
+                    });
+                    continue;
+                }
+                name if name.ends_with("bias") => continue,
+                // Both directions and all gates of one direction are one matrix each there.
+                "lstm.input" | "lstm.recurrent_forward" | "lstm.recurrent_backward" => {
+                    (6.0 / (self.shape.embedding + 5 * self.shape.hidden) as f32).sqrt()
+                }
+                name if name.ends_with("vector") => (3.0 / columns as f32).sqrt(),
+                _ => (6.0 / (rows + columns) as f32).sqrt(),
+            };
+            parameters.fill(tensor, || (2.0 * random.uniform() - 1.0) * limit);
+        }
+        self.pad(&mut parameters);
+        parameters
+    }
+
+    fn products<'w>(&self, w: &'w Workspace) -> Vec<Product<'w>> {
+        let (n, b, width) = (w.batch.words(), w.batch.len(), self.width());
+        let x = Rows { data: &w.x, n, row: row_of(self.shape.embedding) };
+        let [input, forward, backward] = self.lstm.products(&w.batch, x, &w.lstm);
+        let last = 4 * self.shape.hidden;
+        let intent_input = Rows { data: &w.intent_input, n: b, row: row_of(width + last) };
+        let mut products = vec![
+            input,
+            forward,
+            backward,
+            Product {
+                weight: self.project.weight,
+                x: Rows { data: &w.out, n, row: row_of(width) },
+                dy: Rows { data: &w.d_projected, n, row: row_of(3 * width) },
+            },
+            Product {
+                weight: self.intent_query.weight,
+                x: Rows { data: &w.lstm.last, n: b, row: last },
+                dy: Rows { data: &w.d_intent_query, n: b, row: width },
+            },
+            Product {
+                weight: self.gate.weight,
+                x: intent_input,
+                dy: Rows { data: &w.d_gate_query, n: b, row: width },
+            },
+            Product {
+                weight: self.slot.weight,
+                x: Rows { data: &w.slot_input, n, row: row_of(2 * width) },
+                dy: Rows { data: &w.slot_logits, n, row: self.slot.weight.width() },
+            },
+            Product {
+                weight: self.intent.weight,
+                x: intent_input,
+                dy: Rows { data: &w.intent_logits, n: b, row: self.intent.weight.width() },
+            },
+        ];
+        products.extend(self.calibration_product(w));
+        products
+    }
+
+    fn d_vectors<'w>(&self, w: &'w Workspace) -> &'w [f32] {
+        &w.d_vectors[..self.layout.dense() - self.layout.matrices()]
+    }
+
+    fn d_words<'w>(&self, w: &'w Workspace) -> impl Iterator<Item = (u32, &'w [f32])> {
+        let (row, width) = (row_of(self.shape.embedding), self.shape.embedding);
+        w.words.iter().zip(w.d_x.chunks_exact(row)).map(move |(&word, d)| (word, &d[..width]))
+    }
+}
+
 const CALIBRATION: &str = "calibration.weight";
 /// Where the diagonal of the calibration matrix starts; at 0 no gradient would ever move it.
 const DIAGONAL: f32 = 0.01;
-
-/// The bias of labels and intents that are only padding.
-const PADDING: f32 = -1e9;
-
-/// `-ln p` of the right answer; turns the probabilities into `weight` times the gradient of the logits.
-pub(super) fn cross_entropy(probabilities: &mut [f32], answer: u32, weight: f32) -> f64 {
-    let p = probabilities[answer as usize];
-    probabilities[answer as usize] -= 1.0;
-    for x in probabilities {
-        *x *= weight;
-    }
-    -f64::from(p.max(1e-20)).ln()
-}

@@ -11,17 +11,20 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::batch::Batch;
-use super::bilstm::{BiLstm, BiLstmState};
+use super::bilstm::{BiLstm, BiLstmState, LstmNames};
 use super::kernel::tests::variants;
 use super::kernel::{Adam, Attention, AttentionGradient, BETA1, BETA2, Buffer, Dots, GateGradient, StepSize};
 use super::kernel::{Gemm, Kernels, LANES, Right, Start, Strided, Term, padded};
 use super::linear::{Linear, Product, Rows, RowsMut};
+use super::loss::{LossWeights, cross_entropy};
+use super::network::Network;
 use super::parameters::{Layout, Parameters, transpose, values};
-use super::slot_gated::{Calibration, LossWeights, SlotGated, SlotGatedShape, Workspace, cross_entropy};
+use super::slot_gated::{Calibration, SlotGated, SlotGatedShape, Workspace};
 use super::{Dropout, Tensor};
 use crate::random::Random;
 
 mod network;
+mod span_tagger;
 mod parts;
 
 /// A tensor as PyTorch computed it: whole, or some entries and three sums.

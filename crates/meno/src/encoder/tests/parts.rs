@@ -194,7 +194,7 @@ fn lstm(
     let embedding = input.len() / bias.len();
     let (gates, both) = (4 * hidden, 8 * hidden);
     let mut layout = Layout::default();
-    let mut layer = BiLstm::new(&mut layout, embedding, hidden);
+    let mut layer = BiLstm::new(&mut layout, LstmNames::FIRST, embedding, hidden);
     layer.bias(&mut layout);
     let mut parameters = Parameters::zeros(&layout);
     let tensors: BTreeMap<&str, Tensor> = layout.tensors().collect();

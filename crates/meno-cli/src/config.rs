@@ -1,0 +1,181 @@
+//! The settings of a training as a file.
+
+use std::fs;
+use std::path::Path;
+
+use meno::train::{CalibrationSettings, Substitution, TaggerSettings, TrainSettings};
+use meno::{Error, Result};
+use toml::{Table, Value};
+
+/// The settings in TOML, with what each means.
+pub fn print(settings: &TrainSettings) -> String {
+    let TrainSettings { epochs, batch, rate, slot_weight, dropout, clip, embedding, hidden, seed, .. } =
+        settings;
+    let mut text = format!(
+        "\
+# passes over the data
+epochs = {epochs}
+# utterances of a step
+batch = {batch}
+# learning rate of Adam
+rate = {rate}
+# how much the slots count in the loss, where the intent counts 1
+slot_weight = {slot_weight:?}
+# share of activations that are dropped before and after the LSTM
+dropout = {dropout:?}
+# the gradient's norm is clipped to this
+clip = {clip:?}
+# widths of a word's embedding and of the hidden state of one direction: multiples of 16
+embedding = {embedding}
+hidden = {hidden}
+# what all randomness comes from
+seed = {seed}
+"
+    );
+    if let Some(CalibrationSettings { lambda, unknown_words, bounds }) = &settings.calibrate {
+        text += &format!(
+            "
+[calibrate]
+# how much the entropy of a word counts beside its cross entropy
+lambda = {lambda:?}
+# words that occur n times are read as never seen with probability a / (a + n): a
+unknown_words = {unknown_words:?}
+# how far the calibration may move concentrations, as a share of the largest
+delta = {:?}
+# what every concentration is multiplied by
+scale = {:?}
+",
+            bounds.delta, bounds.scale
+        );
+    }
+    settings.tagger.as_ref().map_or(text.clone(), |tagger| text + &print_tagger(tagger))
+}
+
+fn print_tagger(settings: &TaggerSettings) -> String {
+    let TaggerSettings {
+        layers,
+        character,
+        filters,
+        vectors,
+        unknown_words,
+        outside_penalty,
+        last_rate,
+        substitution:
+            Substitution { utterances, concepts, same_slot, any_slot, patterns, spliced, same_words, open },
+    } = settings;
+    let open = match open {
+        // A list of strings is the same in JSON.
+        Some(slots) => format!("open = {}", serde_json::json!(slots)),
+        None => "# open = [\"artist\", \"city\"]".to_owned(),
+    };
+    format!(
+        "
+[tagger]
+# layers of the LSTM: 1 or 2
+layers = {layers}
+# width of a character's embedding, and filters over the characters of a word: multiples of 16
+character = {character}
+filters = {filters}
+# whether words have the frozen vectors that come with the program
+vectors = {vectors}
+# share of words that are read as if they were not in the vocabulary
+unknown_words = {unknown_words:?}
+# what the logit of being outside of all concepts loses for a word that never was
+outside_penalty = {outside_penalty:?}
+# the learning rate falls evenly to this share of it
+last_rate = {last_rate:?}
+
+# concepts are put in the place of others, their labels stay
+[tagger.substitution]
+# share of utterances in which that is done, and share of their concepts
+utterances = {utterances:?}
+concepts = {concepts:?}
+# of these, share that get another value of the slot, and share that get one of any open slot; others are made up
+same_slot = {same_slot:?}
+any_slot = {any_slot:?}
+# of those made up, share that keep the frequent words of a value of the slot
+patterns = {patterns:?}
+# of made-up words, share that are spliced from two; of all, share that are made of words of the slot
+spliced = {spliced:?}
+same_words = {same_words:?}
+# slots whose concepts are replaced; by default those with many different values
+{open}
+"
+    )
+}
+
+/// Reads such a file; what it does not say is as in `base`, what it says must be in `base`.
+pub fn read(path: &Path, base: TrainSettings) -> Result<TrainSettings> {
+    let text = fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    parse(&text, base).map_err(|problem| Error::Setting {
+        problem: format!("{}: {problem}", path.display()),
+        hint: "`meno train --print-config` shows what there is".to_owned(),
+    })
+}
+
+fn parse(text: &str, base: TrainSettings) -> Result<TrainSettings, String> {
+    let file: Table = text.parse().map_err(|e: toml::de::Error| e.to_string().trim_end().to_owned())?;
+    let mut settings = Table::try_from(&base).map_err(|e| e.to_string())?;
+    lay_over(&mut settings, file, "")?;
+    settings.try_into().map_err(|e: toml::de::Error| e.message().to_owned())
+}
+
+fn lay_over(settings: &mut Table, file: Table, within: &str) -> Result<(), String> {
+    for (name, value) in file {
+        let path = format!("{within}{name}");
+        match (settings.get_mut(&name), value) {
+            (Some(Value::Table(settings)), Value::Table(file)) => {
+                lay_over(settings, file, &format!("{path}."))?
+            }
+            (None, value) if path == "tagger.substitution.open" => {
+                settings.insert(name, value);
+            }
+            (None, _) => return Err(format!("there is no setting `{path}`")),
+            (Some(Value::Float(setting)), Value::Integer(value)) => *setting = value as f64,
+            (Some(setting), value) => *setting = value,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_what_is_read() {
+        let mut changed = TrainSettings { epochs: 3, dropout: 0.25, seed: 9, ..TrainSettings::tagger() };
+        if let Some(tagger) = &mut changed.tagger {
+            tagger.vectors = false;
+            tagger.substitution.open = Some(vec!["a \"b\"".to_owned()]);
+        }
+        for settings in
+            [TrainSettings::tagger(), TrainSettings::calibrated(), TrainSettings::default(), changed]
+        {
+            let mut base = settings.clone();
+            base.epochs += 1;
+            if let Some(tagger) = &mut base.tagger {
+                tagger.unknown_words = 0.9;
+                tagger.substitution.open = None;
+            }
+            assert_eq!(parse(&print(&settings), base), Ok(settings));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let check = |text: &str, expected: &str| {
+            let problem = parse(text, TrainSettings::tagger()).unwrap_err();
+            assert!(problem.contains(expected), "{text}: {problem}");
+        };
+        check("epoch = 3", "there is no setting `epoch`");
+        check("[tagger]\nfilter = 3", "there is no setting `tagger.filter`");
+        check("[calibrate]\nlambda = 1", "there is no setting `calibrate`");
+        check("epochs = \"many\"", "invalid type: string");
+        check("epochs = ", "line 1");
+        let settings =
+            parse("rate = 1\n[tagger.substitution]\nopen = [\"city\"]", TrainSettings::tagger()).unwrap();
+        assert_eq!(settings.rate, 1.0);
+        assert_eq!(settings.tagger.unwrap().substitution.open, Some(vec!["city".to_owned()]));
+    }
+}

@@ -1,0 +1,176 @@
+//! `meno experiment concepts`: the default tagger with several seeds, on what it knows and on what it has never seen.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use meno::corpus::{self, Corpus};
+use meno::decision::CONCEPT_BUDGET;
+use meno::experiment::Spread;
+use meno::experiment::concepts::{KnownReport, NewReport, ScoreReport, judge, judge_rejection, rank_scores};
+use meno::experiment::paper::demand_new_concepts;
+use meno::metrics::questions::QuestionShares;
+use meno::train::{Outcome, TrainSettings, fit};
+use meno::{Error, Result};
+use serde::Serialize;
+
+use crate::config;
+use crate::output::{note, pretty, print};
+use crate::progress::Watcher;
+use crate::settings::{TrainArgs, threads};
+use crate::style::Style;
+
+const EXAMPLES: &str = "\
+Examples:
+  meno experiment concepts --data data/concepts --new new
+  meno experiment concepts --data DIR --split valid --new ood-dev --seeds 3
+  meno experiment concepts --data DIR --new ood-test --other data/concepts/test
+
+Thresholds come from the valid split. Prints a Markdown table with the mean and the standard deviation over seeds.";
+
+/// What was typed after `meno experiment concepts`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The dataset: a folder with train, valid and test.
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// The in-domain split to judge on.
+    #[arg(long, value_name = "NAME", default_value = "test")]
+    split: String,
+    /// The split of the dataset with new concepts.
+    #[arg(long, value_name = "NAME")]
+    new: Option<String>,
+    /// Utterances about something else, which should be refused.
+    #[arg(long, value_name = "DIR")]
+    other: Vec<PathBuf>,
+    /// How many seeds: 1, 2, and so on.
+    #[arg(long, value_name = "N", default_value = "5")]
+    seeds: NonZeroUsize,
+    /// Threads to train on; by default one for each core.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// A file with settings of the training.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// How many points of slot F1 the threshold may cost on the valid split.
+    #[arg(long, value_name = "POINTS", default_value_t = CONCEPT_BUDGET)]
+    budget: f64,
+    /// At most this share of in-domain concepts is to be called unknown.
+    #[arg(long, value_name = "SHARE", conflicts_with = "budget")]
+    false_alarm: Option<f64>,
+    /// Also compare scores of concepts, on the model of the last seed.
+    #[arg(long, requires = "new")]
+    scores: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    train: TrainArgs,
+}
+
+/// One training.
+#[derive(Serialize)]
+struct Run {
+    seed: u64,
+    seconds: f64,
+    bytes: usize,
+    threshold: f64,
+    known: KnownReport,
+    new: Option<NewReport>,
+    /// The share of other utterances that are refused, and the AUROC of that.
+    other: Vec<(f64, Option<f64>)>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
+    let base = match &args.config {
+        Some(file) => config::read(file, TrainSettings::tagger())?,
+        None => TrainSettings::tagger(),
+    };
+    let settings = args.train.over(base);
+    settings.check()?;
+    let [train, valid, test] =
+        ["train", "valid", &args.split].map(|name| corpus::read_split(&args.data, name));
+    let (train, valid, test) = (train?, valid?, test?);
+    let new = args.new.as_ref().map(|name| corpus::read_split(&args.data, name)).transpose()?;
+    new.as_ref().map(demand_new_concepts).transpose()?;
+    let others: Vec<Corpus> = args.other.iter().map(|dir| corpus::read(dir, None)).collect::<Result<_>>()?;
+    let (mut runs, mut ranked) = (Vec::new(), Vec::new());
+    for seed in 1..=args.seeds.get() as u64 {
+        let settings = TrainSettings { seed, ..settings.clone() };
+        let (start, mut watcher) = (Instant::now(), Watcher::new(None, style.stderr));
+        let outcome = fit(&train, &valid, &settings, threads(args.threads), None, &mut watcher)?;
+        watcher.finish();
+        let seconds = start.elapsed().as_secs_f64();
+        let Outcome::Finished(model) = outcome else {
+            let problem = "the training was stopped".to_owned();
+            return Err(Error::Setting { problem, hint: "begin it anew".to_owned() });
+        };
+        let model = model.with_concept_thresholds(args.budget, args.false_alarm, &valid.utterances)?;
+        if let Some(new) = new.as_ref().filter(|_| args.scores) {
+            ranked = rank_scores(&model, args.budget, &valid, new)?;
+        }
+        let (known, new) = judge(&model, &test, new.as_ref())?;
+        let other =
+            others.iter().map(|other| judge_rejection(&model, &test, other)).collect::<Result<_>>()?;
+        let threshold = model.threshold().map_or(0.0, |threshold| threshold.value);
+        runs.push(Run { seed, seconds, bytes: model.to_bytes().len(), threshold, known, new, other });
+        note(format_args!("seed {seed}: slot F1 {:.2}", runs[runs.len() - 1].known.report.slot_f1));
+    }
+    if args.json {
+        print(pretty(&runs))?;
+    } else {
+        print(table(args, &runs))?;
+        if args.scores {
+            print(format_args!("\n{}", score_table(&ranked)))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn score_table(ranked: &[ScoreReport]) -> String {
+    let mut lines = vec![
+        "| score | AUROC | F1, c | F1, b | silent errors, % | asked about, % |".to_owned(),
+        "|---|---:|---:|---:|---:|---:|".to_owned(),
+    ];
+    for ScoreReport { score, auroc, scores, questions } in ranked {
+        let auroc = auroc.map_or("-".to_owned(), |auroc| format!("{auroc:.3}"));
+        let QuestionShares { silent_errors, asked, .. } = questions;
+        let (c, b) = (scores.c.f1, scores.b.f1);
+        lines.push(format!("| {score} | {auroc} | {c:.2} | {b:.2} | {silent_errors:.2} | {asked:.2} |"));
+    }
+    lines.join("\n")
+}
+
+fn table(args: &Args, runs: &[Run]) -> String {
+    let mut lines =
+        vec![format!("| {} | mean | deviation |", args.data.display()), "|---|---:|---:|".to_owned()];
+    let mut line = |name: &str, digits: usize, value: &dyn Fn(&Run) -> Option<f64>| {
+        if let Some(Spread { mean, deviation }) = Spread::of(runs.iter().filter_map(value)) {
+            lines.push(format!("| {name} | {mean:.digits$} | {deviation:.digits$} |"));
+        }
+    };
+    line("slot F1 before the threshold", 2, &|run| Some(run.known.report.slot_f1));
+    line("slot F1 after it", 2, &|run| Some(run.known.slot_f1_after));
+    line("intent accuracy", 2, &|run| run.known.report.intent_accuracy);
+    line("known concepts called unknown, %", 2, &|run| Some(run.known.flagged));
+    line("utterances with a needless question, %", 2, &|run| Some(run.known.questions.needless_utterances));
+    line("utterances refused, %", 2, &|run| Some(run.known.rejected));
+    let new = |run: &Run, value: &dyn Fn(&NewReport) -> Option<f64>| run.new.as_ref().and_then(value);
+    line("new concepts, limits found, %", 2, &|run| new(run, &|new| Some(new.limits)));
+    line("new concepts, F1, c", 2, &|run| new(run, &|new| Some(new.scores.c.f1)));
+    line("F1, b", 2, &|run| new(run, &|new| Some(new.scores.b.f1)));
+    line("AUROC", 3, &|run| new(run, &|new| new.auroc));
+    line("silent errors, %", 2, &|run| new(run, &|new| Some(new.questions.silent_errors)));
+    line("asked about, %", 2, &|run| new(run, &|new| Some(new.questions.asked)));
+    line("asked about needlessly, %", 2, &|run| new(run, &|new| Some(new.questions.needless)));
+    for (i, dir) in args.other.iter().enumerate() {
+        line(&format!("{} refused, %", dir.display()), 2, &|run| Some(run.other[i].0));
+        line(&format!("{} refused, AUROC", dir.display()), 3, &|run| run.other[i].1);
+    }
+    line("seconds to train", 1, &|run| Some(run.seconds));
+    line("model file, MB", 2, &|run| Some(run.bytes as f64 / 1e6));
+    lines.join("\n")
+}

@@ -1,0 +1,28 @@
+//! What training needs to know of a network, whichever it is.
+
+use super::linear::Product;
+use super::parameters::{Layout, Parameters, Tensor};
+use crate::random::Random;
+
+/// A network with one table of embeddings, whose gradients are left in a workspace.
+pub trait Network: Sync {
+    /// Activations and gradients of some utterances.
+    type Workspace: Default + Send + Sync;
+
+    /// Where the parameters lie.
+    fn layout(&self) -> &Layout;
+    /// The table of word embeddings.
+    fn embedding(&self) -> Tensor;
+    /// The matrices in the order of their layout, those that are multiplied at once as one.
+    fn matrices(&self) -> Vec<Tensor>;
+    /// A matrix of which only what is positive has an effect and a gradient.
+    fn rectified_matrix(&self) -> Option<Tensor>;
+    /// Parameters to start from.
+    fn initial(&self, random: &mut Random) -> Parameters;
+    /// The gradients of the matrices after a backward pass, in the order of their layout.
+    fn products<'w>(&self, w: &'w Self::Workspace) -> Vec<Product<'w>>;
+    /// The gradients of the vectors after a backward pass, laid out as they are.
+    fn d_vectors<'w>(&self, w: &'w Self::Workspace) -> &'w [f32];
+    /// Each word of the batch with the gradient of its embedding after a backward pass.
+    fn d_words<'w>(&self, w: &'w Self::Workspace) -> impl Iterator<Item = (u32, &'w [f32])>;
+}

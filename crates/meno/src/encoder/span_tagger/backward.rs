@@ -1,0 +1,126 @@
+//! The backward pass: from the gradient of the logits to those of activations and parameters.
+
+use super::{SpanTagger, TaggerWorkspace, WINDOW};
+use crate::encoder::kernel::{Kernels, Start};
+use crate::encoder::linear::{Rows, RowsMut, row_of, rows_end};
+
+impl SpanTagger {
+    /// The gradients of activations and vectors of what [`SpanTagger::loss`] left; those of the matrices are
+    /// `products`, those of the embeddings `d_words`.
+    pub(crate) fn backward(
+        &self,
+        kernels: Kernels,
+        transposed: &[f32],
+        w: &mut TaggerWorkspace,
+        dropped: bool,
+    ) {
+        self.heads_backward(kernels, transposed, w);
+        let (width, row, n) = (self.width(), row_of(self.width()), w.batch.words());
+        let d_hidden = w.d_hidden.reserve(n * self.lstm.hidden_row());
+        for (i, &time_row) in w.batch.time_rows().iter().enumerate() {
+            let to = &mut d_hidden[time_row * self.lstm.hidden_row()..][..width];
+            let from = &w.d_out[i * row..][..width];
+            if dropped {
+                kernels.multiply(from, &w.out_factors[i * width..][..width], to);
+            } else {
+                to.copy_from_slice(from);
+            }
+        }
+        let d_last = Rows { data: &w.d_intent_input[width..], n: w.batch.len(), row: row_of(3 * width) };
+        let (input, input_row) = (self.shape.input(), row_of(self.shape.input()));
+        let d_x = w.d_x.reserve(n * input_row);
+        let to = RowsMut { data: &mut *d_x, row: input_row };
+        if let Some(upper) = &self.upper {
+            let d_between = w.d_between.reserve(n * row);
+            let between = RowsMut { data: &mut *d_between, row };
+            upper.backward(kernels, transposed, &w.batch, &mut w.upper, &w.d_hidden, d_last, between);
+            if dropped {
+                for (d, factors) in d_between.chunks_exact_mut(row).zip(w.between_factors.chunks_exact(width))
+                {
+                    kernels.scale(factors, &mut d[..width]);
+                }
+            }
+            let d_last = Rows { data: w.no_last.clear(2 * width), n: w.batch.len(), row: 0 };
+            self.lstm.backward(kernels, transposed, &w.batch, &mut w.lstm, d_between, d_last, to);
+        } else {
+            self.lstm.backward(kernels, transposed, &w.batch, &mut w.lstm, &w.d_hidden, d_last, to);
+        }
+        if dropped {
+            for (d_x, factors) in d_x.chunks_exact_mut(input_row).zip(w.x_factors.chunks_exact(input)) {
+                kernels.scale(factors, &mut d_x[..input]);
+            }
+        }
+        self.spell_backward(kernels, transposed, w);
+        let d_filtered = Rows { data: &w.d_filtered, n: self.windows(w).n, row: self.shape.filters };
+        let head = |head: super::Linear, dy, n| (head, Rows { data: dy, n, row: head.weight.width() });
+        let heads = [
+            self.lstm.d_gates(&w.batch, &w.lstm),
+            head(self.place, &w.place_logits, n),
+            head(self.slot, &w.slot_logits, n),
+            head(self.intent, &w.intent_logits, w.batch.len()),
+            (self.filters, d_filtered),
+        ];
+        let upper = self.upper.iter().map(|upper| upper.d_gates(&w.batch, &w.upper));
+        for (linear, dy) in heads.into_iter().chain(upper).filter(|(linear, _)| linear.weight.columns() > 0) {
+            let bias = linear.bias.expect("listed because it has one");
+            let to = bias.after(self.layout.matrices()).of_mut(&mut w.d_vectors);
+            kernels.sum_rows(&dy.data[..rows_end(dy, to.len())], dy.row, to);
+        }
+    }
+
+    fn heads_backward(&self, kernels: Kernels, transposed: &[f32], w: &mut TaggerWorkspace) {
+        let (width, row, n) = (self.width(), row_of(self.width()), w.batch.words());
+        let input_row = row_of(3 * width);
+        let d_input = w.d_intent_input.reserve(w.batch.len() * input_row);
+        let d_logits = Rows { data: &w.intent_logits, n: w.batch.len(), row: self.intent.weight.width() };
+        let to = RowsMut { data: &mut *d_input, row: input_row };
+        self.intent.backward_input(kernels, transposed, d_logits, to, Start::Zero);
+        let d_out = w.d_out.reserve(n * row);
+        for (utterance, d_input) in d_input.chunks_exact(input_row).enumerate() {
+            let rows = w.batch.rows(utterance);
+            let share = 1.0 / rows.len() as f32;
+            for i in rows {
+                let to = &mut d_out[i * row..][..width];
+                to.fill(0.0);
+                kernels.add_scaled(share, &d_input[..width], to);
+            }
+        }
+        for (head, d_logits) in [(self.place, &w.place_logits), (self.slot, &w.slot_logits)] {
+            let d_logits = Rows { data: d_logits, n, row: head.weight.width() };
+            head.backward_input(kernels, transposed, d_logits, RowsMut { data: d_out, row }, Start::Sum);
+        }
+    }
+
+    /// From the gradient of the input to those of filters and characters.
+    fn spell_backward(&self, kernels: Kernels, transposed: &[f32], w: &mut TaggerWorkspace) {
+        let (filters, width, embedding) = (self.shape.filters, self.shape.character, self.shape.embedding);
+        let (row, windows) = (row_of(self.shape.input()), self.windows(w).n);
+        let d_rows = w.d_form_rows.clear(w.distinct.len() * filters);
+        for (&form, d_x) in w.forms.iter().zip(w.d_x.chunks_exact(row)) {
+            let to = &mut d_rows[form as usize * filters..][..filters];
+            kernels.add(&d_x[embedding..embedding + filters], to);
+        }
+        let d_filtered = w.d_filtered.clear(windows * filters);
+        let form = self.shape.form();
+        for (i, d) in d_rows.chunks_exact(filters).enumerate() {
+            let (value, highest) =
+                (&w.form_rows[i * form..][..filters], &w.highest[i * filters..][..filters]);
+            for filter in 0..filters {
+                if value[filter] > 0.0 {
+                    d_filtered[highest[filter] as usize * filters + filter] = d[filter];
+                }
+            }
+        }
+        let window = WINDOW * width;
+        let d_windows = w.d_windows.reserve(windows * window);
+        let d_filtered = Rows { data: d_filtered, n: windows, row: filters };
+        let to = RowsMut { data: &mut *d_windows, row: window };
+        self.filters.backward_input(kernels, transposed, d_filtered, to, Start::Zero);
+        let d_characters = self.characters.after(self.layout.matrices()).of_mut(&mut w.d_vectors);
+        for (first, d) in d_windows.chunks_exact(window).enumerate() {
+            for (d, &character) in d.chunks_exact(width).zip(&w.characters[first..]) {
+                kernels.add(d, &mut d_characters[usize::from(character) * width..][..width]);
+            }
+        }
+    }
+}

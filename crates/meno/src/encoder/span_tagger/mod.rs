@@ -1,0 +1,368 @@
+//! The tagger that answers where a concept is and which slot it fills as two questions, version `span_tagger.v1`.
+//!
+//! ```text
+//! x       = [embedding ; characters ; vector]      of a word, dropout
+//! characters = max over positions of relu(F [c_(p-1) ; c_p ; c_(p+1)] + b)
+//! h       BiLSTM of x, dropout after
+//! place   = W_p h_i + b_p      outside, begin, inside: the logits of a chain ([`super::chain`])
+//! slot    = W_s h_i + b_s      which one, if it is in any
+//! intent  = W_i [mean h ; last] + b_i
+//! ```
+//! `vector` is a frozen word vector, of width 0 if there are none. `last` is as in [`super::SlotGated`].
+
+mod backward;
+mod forward;
+
+use super::batch::Batch;
+use super::bilstm::{BiLstm, BiLstmState, LstmNames};
+use super::chain::{BEGIN, Chain, N_PLACES, OUTSIDE};
+use super::kernel::{Buffer, Kernels};
+use super::linear::{Linear, Product, Rows, row_of};
+use super::loss::{LossWeights, PADDING, cross_entropy};
+use super::network::Network;
+use super::parameters::{Layout, Parameters, Tensor};
+use crate::random::Random;
+
+/// Characters that are looked at together.
+const WINDOW: usize = 3;
+
+/// The sizes of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SpanTaggerShape {
+    /// Words of the vocabulary, the one for unknown words included.
+    pub words: usize,
+    /// Characters of the alphabet, those for all others and for the ends of a word included.
+    pub characters: usize,
+    /// Slots.
+    pub slots: usize,
+    /// Intents.
+    pub intents: usize,
+    /// Width of a word's embedding; a multiple of 16. So are all widths.
+    pub embedding: usize,
+    /// Width of a character's embedding.
+    pub character: usize,
+    /// Filters over characters.
+    pub filters: usize,
+    /// Width of the frozen word vectors; 0 if there are none.
+    pub vector: usize,
+    /// Width of the hidden state of one direction.
+    pub hidden: usize,
+    /// Layers of the LSTM: 1 or 2.
+    pub layers: usize,
+}
+
+/// A word without what was learnt of it as a whole: its characters and its frozen vector.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Form {
+    /// Ids of characters, those of the ends included: at least three.
+    pub characters: Vec<u8>,
+    /// As wide as the network's vectors.
+    pub vector: Vec<f32>,
+}
+
+/// A word of an utterance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Its id in the vocabulary.
+    pub word: u32,
+    /// Which form it has.
+    pub form: u32,
+}
+
+/// The network: where its parameters lie, and what it does with them.
+#[derive(Clone, Debug)]
+pub struct SpanTagger {
+    shape: SpanTaggerShape,
+    layout: Layout,
+    embedding: Tensor,
+    characters: Tensor,
+    filters: Linear,
+    lstm: BiLstm,
+    upper: Option<BiLstm>,
+    place: Linear,
+    transitions: Tensor,
+    slot: Linear,
+    intent: Linear,
+}
+
+/// Everything one thread needs to run the network, kept from one batch to the next.
+#[derive(Default)]
+pub struct TaggerWorkspace {
+    batch: Batch,
+    words: Vec<u32>,
+    /// For each time-major row which of the distinct forms it has.
+    forms: Vec<u32>,
+    /// The distinct forms of the batch.
+    distinct: Vec<u32>,
+    /// Character ids of the distinct forms, one after the other, and where each begins.
+    characters: Vec<u8>,
+    starts: Vec<usize>,
+    /// Their embeddings; a window is a row that overlaps the next.
+    embedded: Buffer,
+    filtered: Buffer,
+    /// For each distinct form and filter the window that it looked at.
+    highest: Vec<u32>,
+    /// The features of the distinct forms.
+    form_rows: Buffer,
+    x: Buffer,
+    x_factors: Buffer,
+    /// What words that were not prepared give to the gates.
+    late_gates: Buffer,
+    lstm: BiLstmState,
+    /// What enters the upper layer.
+    between: Buffer,
+    between_factors: Buffer,
+    upper: BiLstmState,
+    out: Buffer,
+    out_factors: Buffer,
+    intent_input: Buffer,
+    chain: Chain,
+    place_logits: Buffer,
+    slot_logits: Buffer,
+    intent_logits: Buffer,
+    d_out: Buffer,
+    d_hidden: Buffer,
+    d_between: Buffer,
+    no_last: Buffer,
+    d_intent_input: Buffer,
+    d_x: Buffer,
+    d_form_rows: Buffer,
+    d_filtered: Buffer,
+    d_windows: Buffer,
+    d_vectors: Buffer,
+}
+
+impl SpanTagger {
+    /// A network of this shape.
+    pub fn new(shape: SpanTaggerShape) -> Self {
+        let SpanTaggerShape { words, slots, intents, embedding, character, hidden, .. } = shape;
+        let mut layout = Layout::default();
+        let mut lstm = BiLstm::new(&mut layout, LstmNames::FIRST, shape.input(), hidden);
+        let mut upper =
+            (shape.layers > 1).then(|| BiLstm::new(&mut layout, LstmNames::UPPER, 2 * hidden, hidden));
+        let mut matrix =
+            |name, rows, columns| Linear { weight: layout.matrix(name, rows, columns), bias: None };
+        let mut filters = matrix("characters.filters", WINDOW * character, shape.filters);
+        let mut place = matrix("place.weight", 2 * hidden, N_PLACES);
+        let mut slot = matrix("slot.weight", 2 * hidden, slots);
+        let mut intent = matrix("intent.weight", 6 * hidden, intents);
+        lstm.bias(&mut layout);
+        upper.iter_mut().for_each(|upper| upper.bias(&mut layout));
+        filters.bias = Some(layout.vector("characters.bias", shape.filters));
+        place.bias = Some(layout.vector("place.bias", N_PLACES));
+        slot.bias = Some(layout.vector("slot.bias", slots));
+        intent.bias = Some(layout.vector("intent.bias", intents));
+        SpanTagger {
+            shape,
+            lstm,
+            upper,
+            filters,
+            place,
+            transitions: layout.vector("place.transitions", N_PLACES * N_PLACES),
+            slot,
+            intent,
+            // Every one is used all the time, so it is no table.
+            characters: layout.vector("characters.embedding", shape.characters * character),
+            embedding: layout.table("embedding", words, embedding),
+            layout,
+        }
+    }
+
+    /// The sizes.
+    pub fn shape(&self) -> SpanTaggerShape {
+        self.shape
+    }
+
+    /// Fills the padding of the heads, which must never win a softmax.
+    pub(crate) fn pad(&self, parameters: &mut [f32]) {
+        for bias in [self.slot.bias, self.intent.bias].into_iter().flatten() {
+            bias.of_mut(parameters)[bias.columns()..].fill(PADDING);
+        }
+    }
+
+    /// Logits of where each word stands: outside, at the beginning or inside of a concept.
+    pub fn place_logits<'w>(
+        &self,
+        w: &'w TaggerWorkspace,
+    ) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
+        rows(&w.place_logits, w.batch.words(), self.place.weight)
+    }
+
+    /// What the chain adds to the logits of places where one follows another, row by row.
+    pub(crate) fn transitions<'p>(&self, parameters: &'p [f32]) -> &'p [f32] {
+        &self.transitions.of(parameters)[..N_PLACES * N_PLACES]
+    }
+
+    /// Logits of the slot that each word would fill.
+    pub fn slot_logits<'w>(
+        &self,
+        w: &'w TaggerWorkspace,
+    ) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
+        rows(&w.slot_logits, w.batch.words(), self.slot.weight)
+    }
+
+    /// Logits of the intent of each utterance.
+    pub fn intent_logits<'w>(
+        &self,
+        w: &'w TaggerWorkspace,
+    ) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
+        rows(&w.intent_logits, w.batch.len(), self.intent.weight)
+    }
+
+    /// The loss of the last forward pass, and in place of the logits its gradient.
+    ///
+    /// Labels are `0` outside, `1 + 2 slot` at the beginning and `2 + 2 slot` inside of a concept. Minus the log
+    /// likelihood of the places and, in a concept, the cross entropy of the slot are averaged over the words of an
+    /// utterance. The gradient of the transitions is added up in the workspace, where those of vectors begin with 0.
+    pub fn loss<'a>(
+        &self,
+        kernels: Kernels,
+        parameters: &[f32],
+        answers: impl Iterator<Item = (&'a [u32], u32)>,
+        weights: LossWeights,
+        w: &mut TaggerWorkspace,
+    ) -> f64 {
+        let [places, slots, intents] = [self.place, self.slot, self.intent].map(|head| head.weight.width());
+        let slot_logits = &mut w.slot_logits[..w.batch.words() * slots];
+        let intent_logits = &mut w.intent_logits[..w.batch.len() * intents];
+        // A corpus may have no slot.
+        if slots > 0 {
+            kernels.softmax(slots, slot_logits);
+        }
+        kernels.softmax(intents, intent_logits);
+        let d_vectors = w.d_vectors.clear(self.layout.dense() - self.layout.matrices());
+        let d_transitions = self.transitions.after(self.layout.matrices()).of_mut(d_vectors);
+        let mut loss = 0.0;
+        for (utterance, (labels, intent)) in answers.enumerate() {
+            let rows = w.batch.rows(utterance);
+            assert_eq!(labels.len(), rows.len(), "one label for each word");
+            let each = weights.slots / rows.len() as f32;
+            let place_logits = &mut w.place_logits[rows.start * places..rows.end * places];
+            w.chain.read(place_logits.chunks_exact(places), self.transitions(parameters));
+            let gold =
+                labels.iter().map(|&label| label.checked_sub(1).map_or(OUTSIDE, |l| BEGIN + l as usize % 2));
+            loss += f64::from(each)
+                * w.chain.loss(gold, each, place_logits.chunks_exact_mut(places), d_transitions);
+            for (i, &label) in rows.zip(labels) {
+                let row = &mut slot_logits[i * slots..][..slots];
+                match label.checked_sub(1) {
+                    None => row.fill(0.0),
+                    Some(label) => loss += f64::from(each) * cross_entropy(row, label / 2, each),
+                }
+            }
+            let row = &mut intent_logits[utterance * intents..][..intents];
+            loss += f64::from(weights.intent) * cross_entropy(row, intent, weights.intent);
+        }
+        loss
+    }
+
+    /// The width of a hidden state of both directions.
+    fn width(&self) -> usize {
+        2 * self.shape.hidden
+    }
+}
+
+impl SpanTaggerShape {
+    /// The width of a word.
+    pub(crate) fn input(self) -> usize {
+        self.embedding + self.form()
+    }
+
+    /// The width of what is known of a word by its form.
+    fn form(self) -> usize {
+        self.filters + self.vector
+    }
+}
+
+impl Network for SpanTagger {
+    type Workspace = TaggerWorkspace;
+
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn embedding(&self) -> Tensor {
+        self.embedding
+    }
+
+    fn matrices(&self) -> Vec<Tensor> {
+        let layer = |lstm: &BiLstm| {
+            let [forward, backward] = lstm.recurrent();
+            [lstm.input().weight, forward, backward]
+        };
+        let layers = std::iter::once(&self.lstm).chain(&self.upper).flat_map(layer);
+        layers.chain([self.filters, self.place, self.slot, self.intent].map(|linear| linear.weight)).collect()
+    }
+
+    fn rectified_matrix(&self) -> Option<Tensor> {
+        None
+    }
+
+    /// Uniform within the square root of 6 over the sum of both dimensions, embeddings within a tenth, biases zero but
+    /// for the forget gates', which are one.
+    fn initial(&self, random: &mut Random) -> Parameters {
+        let mut parameters = Parameters::zeros(&self.layout);
+        for (name, tensor) in self.layout.tensors() {
+            let hidden = self.shape.hidden;
+            let limit = match name {
+                "lstm.bias" | "upper.bias" => {
+                    let mut column = 0;
+                    parameters.fill(tensor, || {
+                        let forget = column / hidden % 4 == 1;
+                        column += 1;
+                        f32::from(u8::from(forget))
+                    });
+                    continue;
+                }
+                name if name.ends_with("bias") || name.ends_with("transitions") => continue,
+                name if name.starts_with("lstm") || name.starts_with("upper") => (1.0 / hidden as f32).sqrt(),
+                "embedding" => 0.1,
+                "characters.embedding" => 0.5,
+                _ => (6.0 / (tensor.rows() + tensor.columns()) as f32).sqrt(),
+            };
+            parameters.fill(tensor, || (2.0 * random.uniform() - 1.0) * limit);
+        }
+        self.pad(&mut parameters);
+        parameters
+    }
+
+    fn products<'w>(&self, w: &'w TaggerWorkspace) -> Vec<Product<'w>> {
+        let (n, b, width) = (w.batch.words(), w.batch.len(), self.width());
+        let x = Rows { data: &w.x, n, row: row_of(self.shape.input()) };
+        let mut products = self.lstm.products(&w.batch, x, &w.lstm).to_vec();
+        if let Some(upper) = &self.upper {
+            let x = Rows { data: &w.between, n, row: self.lstm.hidden_row() };
+            products.extend(upper.products(&w.batch, x, &w.upper));
+        }
+        let out = Rows { data: &w.out, n, row: row_of(width) };
+        let intent_input = Rows { data: &w.intent_input, n: b, row: row_of(6 * self.shape.hidden) };
+        products.extend(
+            [
+                (self.filters, self.windows(w), &w.d_filtered),
+                (self.place, out, &w.place_logits),
+                (self.slot, out, &w.slot_logits),
+                (self.intent, intent_input, &w.intent_logits),
+            ]
+            .map(|(Linear { weight, .. }, x, dy)| Product {
+                weight,
+                x,
+                dy: Rows { data: dy, n: x.n, row: weight.width() },
+            }),
+        );
+        products
+    }
+
+    fn d_vectors<'w>(&self, w: &'w TaggerWorkspace) -> &'w [f32] {
+        &w.d_vectors[..self.layout.dense() - self.layout.matrices()]
+    }
+
+    fn d_words<'w>(&self, w: &'w TaggerWorkspace) -> impl Iterator<Item = (u32, &'w [f32])> {
+        let (row, width) = (row_of(self.shape.input()), self.shape.embedding);
+        w.words.iter().zip(w.d_x.chunks_exact(row)).map(move |(&word, d)| (word, &d[..width]))
+    }
+}
+
+/// Rows of logits without their padding.
+fn rows(logits: &Buffer, n: usize, head: Tensor) -> impl ExactSizeIterator<Item = &[f32]> {
+    (0..n).map(move |row| &logits[row * head.width()..][..head.columns()])
+}

@@ -1,0 +1,201 @@
+//! How well a model that judges concepts does on what it knows and on what it has never seen.
+
+use serde::Serialize;
+
+use crate::Result;
+use crate::corpus::{Corpus, UNKNOWN, tags};
+use crate::decision::{JudgedConcept, Threshold};
+use crate::engine::{Evidence, Model};
+use crate::metrics::detection::Ranking;
+use crate::metrics::new_concepts::{NewConceptScores, NewConcepts};
+use crate::metrics::questions::{Found, QuestionShares, Questions};
+use crate::metrics::{Evaluation, Mode, Report};
+
+/// On in-domain utterances.
+#[derive(Clone, Debug, Serialize)]
+pub struct KnownReport {
+    /// Before the threshold.
+    #[serde(flatten)]
+    pub report: Report,
+    /// Slot F1 after it, in percent; unknown spans count as wrong.
+    pub slot_f1_after: f64,
+    /// The share of the concepts found that are called unknown, in percent.
+    pub flagged: f64,
+    /// What is asked, in percent.
+    pub questions: QuestionShares,
+    /// The share of utterances that are refused, in percent.
+    pub rejected: f64,
+}
+
+/// On utterances with new concepts.
+#[derive(Clone, Debug, Serialize)]
+pub struct NewReport {
+    /// How new concepts were found.
+    #[serde(flatten)]
+    pub scores: NewConceptScores,
+    /// The share of new concepts whose limits were found, in percent.
+    pub limits: f64,
+    /// How often the uncertainty of a new concept, found with its limits, is above that of an in-domain one.
+    pub auroc: Option<f64>,
+    /// What is asked, in percent.
+    pub questions: QuestionShares,
+}
+
+/// A model on in-domain utterances and, if there are any, on utterances with new concepts.
+pub fn judge(model: &Model, test: &Corpus, new: Option<&Corpus>) -> Result<(KnownReport, Option<NewReport>)> {
+    let mut worker = model.worker();
+    let (mut before, mut after) = (Evaluation::new(Mode::Conlleval), Evaluation::new(Mode::Conlleval));
+    let mut questions = Questions::default();
+    let mut ranked = Vec::new();
+    let (mut n_unknown, mut n_rejected) = (0, 0);
+    for utterance in &test.utterances {
+        let (labels, intent) = worker.tag(&utterance.words);
+        before.add(&utterance.labels, &labels, &utterance.intent, intent)?;
+        let found = worker.found();
+        after.add(&utterance.labels, &labels_of(&found, labels.len()), &utterance.intent, intent)?;
+        questions.add(utterance, &found);
+        n_unknown += found.iter().filter(|found| found.unknown).count();
+        n_rejected += usize::from(worker.rejects());
+        ranked.extend(found.iter().map(|found| (found.uncertainty, false)));
+    }
+    let percent = |n: usize, of: usize| 100.0 * n as f64 / of.max(1) as f64;
+    let known = KnownReport {
+        report: before.report(),
+        slot_f1_after: after.report().slot_f1,
+        flagged: percent(n_unknown, ranked.len()),
+        questions: questions.shares(),
+        rejected: percent(n_rejected, test.utterances.len()),
+    };
+    let Some(new) = new else { return Ok((known, None)) };
+    let (mut scores, mut questions) = (NewConcepts::default(), Questions::default());
+    let (mut n_concepts, mut n_limits) = (0, 0);
+    for utterance in &new.utterances {
+        worker.tag(&utterance.words);
+        let found = worker.found();
+        scores.add(utterance, &labels_of(&found, utterance.words.len()))?;
+        questions.add(utterance, &found);
+        for span in tags::iter_spans(&utterance.labels).filter(|span| span.slot == UNKNOWN) {
+            n_concepts += 1;
+            if let Some(found) = found.iter().find(|found| (found.start, found.end) == (span.start, span.end))
+            {
+                n_limits += 1;
+                ranked.push((found.uncertainty, true));
+            }
+        }
+    }
+    let new = NewReport {
+        scores: scores.scores(),
+        limits: percent(n_limits, n_concepts),
+        auroc: Ranking::new(ranked)?.auroc(),
+        questions: questions.shares(),
+    };
+    Ok((known, Some(new)))
+}
+
+/// The final labels.
+fn labels_of(found: &[Found<'_>], n_words: usize) -> Vec<String> {
+    let span = |found: &Found<'_>| tags::TokenSpan {
+        start: found.start,
+        end: found.end,
+        slot: if found.unknown { UNKNOWN } else { found.slot }.to_owned(),
+    };
+    tags::labels(&found.iter().map(span).collect::<Vec<_>>(), n_words)
+}
+
+/// The share of utterances that are refused, in percent, and how often one of `other` is less sure than one of `test`.
+pub fn judge_rejection(model: &Model, test: &Corpus, other: &Corpus) -> Result<(f64, Option<f64>)> {
+    let mut worker = model.worker();
+    let (mut ranked, mut n_rejected) = (Vec::new(), 0);
+    for (corpus, is_other) in [(test, false), (other, true)] {
+        for utterance in corpus.utterances.iter().filter(|utterance| !utterance.words.is_empty()) {
+            worker.tag(&utterance.words);
+            ranked.push((worker.intent_uncertainty(), is_other));
+            n_rejected += usize::from(is_other && worker.rejects());
+        }
+    }
+    let n_other = ranked.iter().filter(|(_, is_other)| *is_other).count();
+    Ok((100.0 * n_rejected as f64 / n_other.max(1) as f64, Ranking::new(ranked)?.auroc()))
+}
+
+/// A score of concepts, on one model.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScoreReport {
+    /// What it is made of.
+    pub score: &'static str,
+    /// How often that of a new concept, found with its limits, is above that of an in-domain one.
+    pub auroc: Option<f64>,
+    /// How new concepts were found with the threshold that it gives.
+    pub scores: NewConceptScores,
+    /// What is asked then, in percent.
+    pub questions: QuestionShares,
+}
+
+type ConceptScore = (&'static str, fn(&Evidence) -> f64);
+
+/// The scores that are compared; the second is the one in use.
+const SCORES: [ConceptScore; 10] = [
+    ("never unknown", |_| 0.0),
+    ("limits + slot + novelty", |e| e.limits + e.slot + 2.0 * e.novelty + e.new_value),
+    ("limits + entropy + novelty", |e| e.limits + e.entropy + 2.0 * e.novelty + e.new_value),
+    ("limits + slot", |e| e.limits + e.slot),
+    ("limits + entropy", |e| e.limits + e.entropy),
+    ("slot", |e| e.slot),
+    ("entropy", |e| e.entropy),
+    ("mutual information", |e| e.mutual_information),
+    ("energy", |e| e.energy),
+    ("limits", |e| e.limits),
+];
+
+/// Several scores on one model, each with its own threshold within `budget` on `valid`; those that find most come first.
+pub fn rank_scores(model: &Model, budget: f64, valid: &Corpus, new: &Corpus) -> Result<Vec<ScoreReport>> {
+    let [on_valid, on_new] = [valid, new].map(|corpus| with_evidence(model, corpus));
+    let n_gold = valid.utterances.iter().map(|utterance| tags::iter_spans(&utterance.labels).count()).sum();
+    let mut reports = Vec::new();
+    for (name, score) in SCORES {
+        let mut judged = Vec::new();
+        for (utterance, found) in valid.utterances.iter().zip(&on_valid) {
+            for (found, evidence) in found {
+                let correct = tags::iter_spans(&utterance.labels)
+                    .any(|span| (span.start, span.end, span.slot) == (found.start, found.end, found.slot));
+                judged.push(JudgedConcept { uncertainty: score(evidence), correct });
+            }
+        }
+        let threshold = Threshold::for_concepts(name, budget, &judged, n_gold)?;
+        let mut ranked: Vec<(f64, bool)> = judged.iter().map(|judged| (judged.uncertainty, false)).collect();
+        let (mut scores, mut questions) = (NewConcepts::default(), Questions::default());
+        for (utterance, found) in new.utterances.iter().zip(&on_new) {
+            let found: Vec<Found<'_>> = (found.iter())
+                .map(|(found, evidence)| Found {
+                    unknown: threshold.is_unknown(score(evidence)),
+                    uncertainty: score(evidence),
+                    ..*found
+                })
+                .collect();
+            scores.add(utterance, &labels_of(&found, utterance.words.len()))?;
+            questions.add(utterance, &found);
+            for span in tags::iter_spans(&utterance.labels).filter(|span| span.slot == UNKNOWN) {
+                let exact = |found: &&Found<'_>| (found.start, found.end) == (span.start, span.end);
+                ranked.extend(found.iter().find(exact).map(|found| (found.uncertainty, true)));
+            }
+        }
+        let auroc = Ranking::new(ranked)?.auroc();
+        reports.push(ScoreReport {
+            score: name,
+            auroc,
+            scores: scores.scores(),
+            questions: questions.shares(),
+        });
+    }
+    reports.sort_by(|a, b| b.scores.c.f1.total_cmp(&a.scores.c.f1));
+    Ok(reports)
+}
+
+/// What a model finds in each utterance, and the evidence for it.
+fn with_evidence<'m>(model: &'m Model, corpus: &Corpus) -> Vec<Vec<(Found<'m>, Evidence)>> {
+    let mut worker = model.worker();
+    let find = |utterance: &crate::corpus::Utterance| {
+        worker.tag(&utterance.words);
+        worker.found().into_iter().zip(worker.evidence()).collect()
+    };
+    corpus.utterances.iter().map(find).collect()
+}

@@ -1,0 +1,214 @@
+//! New concepts for training, made of the values that a corpus has.
+//!
+//! A value of an open slot is replaced by another value, of its own slot or of any open one, or by one that is made up;
+//! the label stays. So the tagger learns to go by the sentence, and not by the value.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde::{Deserialize, Serialize};
+
+use crate::random::Random;
+
+/// How concepts are substituted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Substitution {
+    /// The share of utterances in which concepts are replaced.
+    pub utterances: f32,
+    /// The share of the concepts of such an utterance that are.
+    pub concepts: f32,
+    /// Of these, the share that get another value of the same slot.
+    pub same_slot: f32,
+    /// And the share that get a value of any open slot; for all others one is made up.
+    pub any_slot: f32,
+    /// Of those made up, the share in which the frequent words of a value stay where they are.
+    pub patterns: f32,
+    /// The share of made-up words that are spliced from parts of two others.
+    pub spliced: f32,
+    /// The share of other made-up words that come from values of the same slot.
+    pub same_words: f32,
+    /// The slots whose concepts are replaced; by default those that look open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open: Option<Vec<String>>,
+}
+
+impl Default for Substitution {
+    fn default() -> Self {
+        Substitution {
+            utterances: 0.5,
+            concepts: 0.7,
+            same_slot: 0.25,
+            any_slot: 0.35,
+            patterns: 0.5,
+            spliced: 0.4,
+            same_words: 0.5,
+            open: None,
+        }
+    }
+}
+
+/// A word of a substituted concept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// One of the vocabulary.
+    Known(u32),
+    /// One that is made up.
+    New(String),
+}
+
+/// What concepts are replaced by.
+pub(super) struct Substitutes<'a> {
+    settings: &'a Substitution,
+    words: &'a [String],
+    /// For each slot all its values, as often as they occur.
+    values: Vec<Vec<&'a [u32]>>,
+    open: Vec<bool>,
+    /// The distinct values of open slots.
+    all: Vec<&'a [u32]>,
+    /// Their words, but for the frequent ones.
+    parts: Vec<u32>,
+    /// Those of each slot.
+    slot_parts: Vec<Vec<u32>>,
+    rare: Vec<u32>,
+    frequent: Vec<bool>,
+}
+
+/// A slot is open if it has at least this many distinct values,
+const MIN_VALUES: usize = 15;
+/// at most this share of their words has a digit,
+const MAX_DIGITS: f64 = 0.3;
+/// and they have at least this many distinct words for each of them: times are made of few words.
+const MIN_WORDS: f64 = 0.7;
+/// Of made-up words that are not spliced, the share that are any rare words.
+const RARE_SHARE: f32 = 0.2;
+/// A word that occurs at most this often is rare.
+const RARE: usize = 3;
+/// A word that occurs in at least this many different values, or outside of concepts this often, is no name.
+const FREQUENT: usize = 20;
+
+impl<'a> Substitutes<'a> {
+    /// From the concepts of a corpus, each with its slot, and the number of times that each word occurs outside of any.
+    pub fn new(
+        settings: &'a Substitution,
+        slots: &[String],
+        words: &'a [String],
+        concepts: impl Iterator<Item = (usize, &'a [u32])>,
+        counts: &[usize],
+        outside: &[usize],
+    ) -> Self {
+        let mut values = vec![Vec::new(); slots.len()];
+        concepts.for_each(|(slot, value)| values[slot].push(value));
+        let distinct: Vec<BTreeSet<&[u32]>> =
+            values.iter().map(|values| values.iter().copied().collect()).collect();
+        let open: Vec<bool> = match &settings.open {
+            Some(names) => slots.iter().map(|slot| names.contains(slot)).collect(),
+            None => distinct.iter().map(|distinct| is_open(distinct, words)).collect(),
+        };
+        let all: Vec<&[u32]> = distinct
+            .iter()
+            .zip(&open)
+            .filter(|(_, open)| **open)
+            .flat_map(|(values, _)| values)
+            .copied()
+            .collect();
+        let mut spread: HashMap<u32, usize> = HashMap::new();
+        all.iter().copied().flatten().for_each(|word| *spread.entry(*word).or_default() += 1);
+        let frequent: Vec<bool> = (0..)
+            .zip(outside)
+            .map(|(word, &n)| n >= FREQUENT || spread.get(&word).is_some_and(|&n| n >= FREQUENT))
+            .collect();
+        let is_part = |word: &u32| !frequent[*word as usize];
+        let parts = all.iter().copied().flatten().copied().filter(is_part).collect();
+        let slot_parts =
+            distinct.iter().map(|values| values.iter().copied().flatten().copied().filter(is_part).collect());
+        let slot_parts = slot_parts.collect();
+        let rare = (1..words.len() as u32)
+            .filter(|&word| counts[word as usize] <= RARE && !has_digit(&words[word as usize]))
+            .collect();
+        Substitutes { settings, words, values, open, all, parts, slot_parts, rare, frequent }
+    }
+
+    /// Whether a concept of this slot may be replaced.
+    pub fn is_open(&self, slot: usize) -> bool {
+        self.open[slot] && !self.all.is_empty() && !self.parts.is_empty()
+    }
+
+    /// A concept for an open slot.
+    pub fn draw(&self, slot: usize, random: &mut Random) -> Vec<Word> {
+        let Substitution { same_slot, any_slot, .. } = *self.settings;
+        let known = |value: &[u32]| value.iter().map(|&word| Word::Known(word)).collect();
+        let own = &self.values[slot];
+        let x = random.uniform();
+        if x < same_slot {
+            return known(own[random.below(own.len())]);
+        }
+        if x < same_slot + any_slot {
+            return known(self.all[random.below(self.all.len())]);
+        }
+        self.make_up_concept(slot, random)
+    }
+
+    /// As long as a value of the slot, or nearly.
+    fn make_up_concept(&self, slot: usize, random: &mut Random) -> Vec<Word> {
+        let own = &self.values[slot];
+        let model = own[random.below(own.len())];
+        if random.uniform() < self.settings.patterns {
+            let word = |&word: &u32| match self.frequent[word as usize] {
+                true => Word::Known(word),
+                false => self.make_up(slot, random),
+            };
+            return model.iter().map(word).collect();
+        }
+        let n = match random.below(5) {
+            0 => model.len() + 1,
+            1 => model.len().max(2) - 1,
+            _ => model.len(),
+        };
+        (0..n).map(|_| self.make_up(slot, random)).collect()
+    }
+
+    fn make_up(&self, slot: usize, random: &mut Random) -> Word {
+        let Substitution { spliced, same_words, .. } = *self.settings;
+        let own = &self.slot_parts[slot];
+        let parts = if random.uniform() < same_words && !own.is_empty() { own } else { &self.parts };
+        let x = random.uniform();
+        if x < spliced {
+            Word::New(self.splice(parts, random))
+        } else if x < spliced + RARE_SHARE * (1.0 - spliced) && !self.rare.is_empty() {
+            Word::Known(self.rare[random.below(self.rare.len())])
+        } else {
+            Word::Known(parts[random.below(parts.len())])
+        }
+    }
+
+    /// The beginning of one word and the end of another, or a word in disorder.
+    fn splice(&self, parts: &[u32], random: &mut Random) -> String {
+        let mut letters =
+            || -> Vec<char> { self.words[parts[random.below(parts.len())] as usize].chars().collect() };
+        let (mut first, second) = (letters(), letters());
+        if random.uniform() < 0.3 {
+            random.shuffle(&mut first);
+            return first.into_iter().collect();
+        }
+        let head = 1 + random.below(first.len().max(2) - 1);
+        let tail = random.below(second.len().max(1));
+        first.truncate(head);
+        first.into_iter().chain(second.into_iter().skip(tail)).take(12).collect()
+    }
+}
+
+fn is_open(distinct: &BTreeSet<&[u32]>, words: &[String]) -> bool {
+    let (mut n, mut digits) = (0usize, 0usize);
+    for &word in distinct.iter().copied().flatten() {
+        n += 1;
+        digits += usize::from(has_digit(&words[word as usize]));
+    }
+    let words: BTreeSet<u32> = distinct.iter().copied().flatten().copied().collect();
+    distinct.len() >= MIN_VALUES
+        && (digits as f64) < MAX_DIGITS * n as f64
+        && words.len() as f64 >= MIN_WORDS * distinct.len() as f64
+}
+
+fn has_digit(word: &str) -> bool {
+    word.chars().any(|c| c.is_ascii_digit())
+}
