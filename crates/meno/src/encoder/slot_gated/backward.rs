@@ -8,7 +8,7 @@ use crate::encoder::linear::{Linear, Rows, RowsMut, row_of, rows_end};
 
 impl SlotGated {
     /// The gradients of activations and vectors of what [`SlotGated::loss`] left; those of the matrices are
-    /// [`Network::products`], those of the embeddings [`Network::d_words`].
+    /// [`crate::encoder::Network::products`], those of the embeddings [`crate::encoder::Network::d_words`].
     pub(crate) fn backward(
         &self,
         kernels: Kernels,
