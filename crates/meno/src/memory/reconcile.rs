@@ -6,10 +6,10 @@
 //! 1. The longest phrase is judged first, then the one further left; words that a concept holds are no other's.
 //! 2. Where the tagger has exactly these words in the concept's slot, or in one of the same kind, both agree. Kinds are for
 //!    slots with roles: `toloc.city_name` and `fromloc.city_name` are the same after the last dot.
-//! 3. Elsewhere **memory wins where the tagger is unsure** of one of the words: it is over the threshold, or the training set
-//!    has neither it nor its plural or singular. Where exactly the learnt words stand, a word of which the training set has
-//!    only the plural or singular is enough, and the words of a long phrase ([`Rule::long`]) are hardly there by chance:
-//!    memory has it, however sure the tagger is.
+//! 3. Elsewhere **memory wins where the tagger is unsure** of one of the words: it is unknown, and the phrase has the whole of
+//!    each unknown span that it touches, or the training set has neither the word nor its plural or singular. Where exactly
+//!    the learnt words stand, a word of which the training set has only the plural or singular is enough, and the words of
+//!    a long phrase ([`Rule::long`]) are hardly there by chance: memory has it, however sure the tagger is.
 //! 4. **All else is plainly something else**: a word or two that the tagger knows and is sure of. "Play *next* song" stays
 //!    as it is though *next* is a playlist.
 //!
@@ -140,7 +140,8 @@ impl Rule {
         }
         let covered = &words[token_span.clone()];
         let is_long = covered.len() >= self.long;
-        let is_unsure = |least: Seen| covered.iter().any(|word| word.unknown || word.seen <= least);
+        let is_unknown = covered.iter().any(|word| word.unknown) && !cuts_unknown(words, token_span);
+        let is_unsure = |least: Seen| is_unknown || covered.iter().any(|word| word.seen <= least);
         let wins = |found: &&Found<'_>| match found.exact {
             true => is_long || is_unsure(Seen::Variant),
             false => is_unsure(Seen::Never),
@@ -158,6 +159,12 @@ impl Rule {
         }
         Some((best.0, best.1))
     }
+}
+
+/// Whether a phrase begins or ends inside an unknown span: the tagger knows the limits better than what is there.
+fn cuts_unknown(words: &[TaggedWord<'_>], span: &Range<usize>) -> bool {
+    let goes_on = |at: usize| words.get(at).is_some_and(|word| word.unknown && word.label.starts_with("I-"));
+    goes_on(span.start) || (words[span.end - 1].unknown && goes_on(span.end))
 }
 
 /// Whether two slots are of the same kind: the same after the last dot, with a role before it.

@@ -142,6 +142,10 @@ fn memory_wins_where_the_tagger_is_unsure() {
     // Less is needed for the words as they were learnt than for their plural.
     assert_eq!(judge(&concepts, "play/O nexts/B-artist! song/O"), "[nexts|playlist]");
     assert_eq!(judge(&concepts, "play/O nexts/B-artist~ song/O"), "");
+    // A part of what is unknown is not enough.
+    assert_eq!(judge(&concepts, "play/O my/B-unknown? next/I-unknown? one/I-unknown?"), "");
+    assert_eq!(judge(&concepts, "play/O next/B-unknown? one/I-unknown?"), "");
+    assert_eq!(judge(&concepts, "play/O my/B-unknown? next/I-unknown!"), "[next|playlist]");
     // One word of a phrase is enough.
     assert_eq!(
         judge(&concepts, "burpees/B-media and/O regrets/B-unknown?"),
