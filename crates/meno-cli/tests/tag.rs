@@ -98,7 +98,8 @@ fn a_line_gives_a_json_object() {
           ]
         }"#]]
     .assert_eq(&serde_json::to_string_pretty(&tagged[0]).unwrap());
-    expect![[r#"{"intent":null,"spans":[],"text":"","tokens":[]}"#]].assert_eq(&tagged[1].to_string());
+    expect![[r#"{"decision":"act","intent":null,"spans":[],"text":"","tokens":[]}"#]]
+        .assert_eq(&tagged[1].to_string());
     expect![[r#"[{"end":14,"slot":"time","start":11,"text":"six"}]"#]]
         .assert_eq(&tagged[2]["spans"].to_string());
 }
