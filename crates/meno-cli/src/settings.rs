@@ -14,10 +14,9 @@ use meno::{Error, Model, Result};
 use crate::output::note;
 
 /// Which model is trained.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Recipe {
     /// Finds concepts and names them, and judges each as a whole.
-    #[default]
     Tagger,
     /// The slot-gated tagger of the paper, calibrated or plain, which judges words.
     Paper,

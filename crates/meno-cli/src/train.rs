@@ -55,9 +55,9 @@ pub struct Args {
     /// The model file to write.
     #[arg(short, long, value_name = "MODEL", required_unless_present = "print_config")]
     output: Option<PathBuf>,
-    /// Which model to train.
-    #[arg(long, value_enum, default_value_t, help_heading = "How to train")]
-    recipe: Recipe,
+    /// Which model to train: the tagger, unless something is typed that only the paper's has.
+    #[arg(long, value_enum, help_heading = "How to train")]
+    recipe: Option<Recipe>,
     /// A file with settings; what is typed goes before what it says.
     #[arg(long, value_name = "FILE", conflicts_with = "resume", help_heading = "How to train")]
     config: Option<PathBuf>,
@@ -255,13 +255,15 @@ impl Job {
 
 /// The settings of the recipe, of the file or of the training that goes on, with what was typed.
 fn settings(args: &Args, resume: Option<&Checkpoint>) -> Result<TrainSettings> {
+    let has_second_loss = args.plain || args.calibrate || args.calibration.is_typed();
+    let recipe = args.recipe.unwrap_or(if has_second_loss { Recipe::Paper } else { Recipe::Tagger });
     let base = match (resume, &args.config) {
         (Some(resume), _) => resume.settings().clone(),
-        (None, Some(file)) => config::read(file, args.recipe.settings())?,
-        (None, None) => args.recipe.settings(),
+        (None, Some(file)) => config::read(file, recipe.settings())?,
+        (None, None) => recipe.settings(),
     };
     let is_tagger = base.tagger.is_some();
-    if is_tagger && (args.plain || args.calibrate || args.calibration.is_typed()) {
+    if is_tagger && has_second_loss {
         return Err(only_with("the second loss", "the other has none"));
     }
     let calibrate = match base.calibrate {

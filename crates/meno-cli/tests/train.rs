@@ -122,8 +122,8 @@ fn refuses_settings_of_the_unknown_before_training() {
     }
     for (args, problem) in [
         ("--score energy", "--score is of the tagger of the paper: it judges words by it"),
-        ("--delta 0.2", "the second loss is of the tagger of the paper: the other has none"),
-        ("--plain", "the second loss is of the tagger of the paper: the other has none"),
+        ("--recipe tagger --delta 0.2", "the second loss is of the tagger of the paper: the other has none"),
+        ("--recipe tagger --plain", "the second loss is of the tagger of the paper: the other has none"),
         ("--false-alarm 0", "the share of false alarms is 0"),
         ("--budget -1", "the budget is -1"),
         ("--config nowhere.toml", "cannot read nowhere.toml"),
