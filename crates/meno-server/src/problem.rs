@@ -4,7 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::reply;
+use crate::{note, reply};
 
 /// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl From<meno_store::Error> for Problem {
             Error::Engine(_) => Code::BadConcept,
             // What the store is called and what its database says is for the log, not for callers.
             Error::Database { .. } => {
-                eprintln!("{error}");
+                note(error);
                 return Problem::away("the store failed");
             }
             _ => return Problem::away("the store cannot be reached"),

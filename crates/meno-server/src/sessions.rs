@@ -84,6 +84,6 @@ mod tests {
         assert!(!Arc::ptr_eq(&first, &sessions.session(&anna, "s", at(30))));
         sessions.end(&anna, "s");
         sessions.end(&anna, "s");
-        assert_eq!(sessions.len(), 1);
+        assert_eq!(sessions.len(), 0);
     }
 }
