@@ -276,7 +276,7 @@ impl Model {
         Threshold::choose(score.name(), budget, &judged)
     }
 
-    /// Above which uncertainty of the intent an utterance is refused; `None` if none ever is.
+    /// Above which strangeness ([`Worker::strangeness`]) an utterance is refused; `None` if none ever is.
     pub fn reject(&self) -> Option<f64> {
         match &self.tagger {
             Tagger::Span(model) => model.reject,
