@@ -377,7 +377,8 @@ fn strangeness(logits: &Logits) -> f64 {
     // The rows of a span tagger are log probabilities.
     let doubts = logits.slots().filter_map(largest).map(|(_, ln)| -f64::from(ln));
     let (n, sum) = doubts.fold((0, 0.0), |(n, sum), doubt| (n + 1, sum + doubt));
-    (intent + SURE).ln() + 2.0 * (sum / f64::from(n.max(1)) + SURE).ln()
+    // Rounding may take a sure word below 0.
+    (intent + SURE).ln() + 2.0 * (sum.max(0.0) / f64::from(n.max(1)) + SURE).ln()
 }
 
 /// Runs a model, one utterance at a time.
