@@ -197,3 +197,25 @@ fn an_idle_connection_does_not_delay_the_end() {
     assert_eq!(server.end().0.code(), Some(0));
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
+
+#[test]
+fn the_examples_of_the_documentation_work() {
+    if Command::new("curl").arg("--version").stdout(Stdio::null()).status().is_err() {
+        let _ =
+            writeln!(std::io::stderr(), "left out: the examples of docs/server.md, because there is no curl");
+        return;
+    }
+    let dir = with_model();
+    let server = Serving::start(dir.path(), "--store c.db");
+    let text =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/server.md")).unwrap();
+    let examples =
+        text.split("```").find(|block| block.starts_with("sh\nurl=http://127.0.0.1:8080\n")).unwrap();
+    let examples = examples.trim_start_matches("sh\n").replace("127.0.0.1:8080", &server.address);
+    let script = examples.replace("curl -s ", "curl -sS --fail-with-body ");
+    assert!(script.matches("--fail-with-body").count() >= 12, "{script}");
+    let output = Command::new("sh").args(["-exc", &script]).current_dir(dir.path()).output().unwrap();
+    assert!(output.status.success(), "{}", support::shown(&output));
+    server.signal("TERM");
+    server.end();
+}
