@@ -15,7 +15,7 @@ use meno::{Error, Model, Result};
 use crate::concepts;
 use crate::output::{count, print, written};
 use crate::progress::Watcher;
-use crate::readable::{self, Palette};
+use crate::readable::Palette;
 use crate::settings::{ThresholdArgs, threads};
 use crate::style::{self, Style, paint};
 use crate::train::scores;
@@ -99,7 +99,7 @@ fn train(args: &Args, dataset: &Dataset, style: Style) -> Result<Model> {
         });
     };
     let n_intents = model.features().intents.len();
-    let slots = readable::slots(&model);
+    let slots = model.slots();
     line("model", format!("{n_intents} intents; {} slots: {}", slots.len(), slots.join(", ")))?;
     let (threads, epoch) = (count(threads, "thread"), model.record().epoch);
     line("trained", format!("{seconds:.1} s on {threads}, {epoch} epochs"))?;

@@ -23,7 +23,7 @@ impl Palette {
         let features = model.features();
         let width = |intent: &String| intent.chars().count();
         Palette {
-            slots: slots(model),
+            slots: model.slots(),
             intent_width: features.intents.names().iter().map(width).max().unwrap_or(0),
             threshold: model.threshold().cloned(),
             color,
@@ -62,16 +62,6 @@ impl Palette {
         let slot_idx = self.slots.iter().position(|name| name == slot).unwrap_or(0);
         style::SLOTS[slot_idx % style::SLOTS.len()]
     }
-}
-
-/// The slot types of a model in alphabetical order.
-pub fn slots(model: &Model) -> Vec<String> {
-    let labels = model.features().labels.names();
-    let mut slots: Vec<String> =
-        labels.iter().flat_map(|label| tags::spans(&[label])).map(|span| span.slot).collect();
-    slots.sort();
-    slots.dedup();
-    slots
 }
 
 struct Line<'a> {

@@ -23,8 +23,10 @@
 //! - `schema`: the tables and their versions.
 //! - `sqlite`, `postgres`: how each database is opened, locked and asked.
 //! - `memory`: the handle that answers.
+//! - `assistant`: a turn of a conversation that asks and learns.
 //! - `jsonl`: concepts as lines of JSON.
 
+mod assistant;
 mod error;
 mod journal;
 mod jsonl;
@@ -35,6 +37,7 @@ mod sql;
 mod sqlite;
 mod store;
 
+pub use assistant::{Assistant, Turn};
 pub use error::{Error, Result};
 pub use jsonl::{read_concepts, write_concepts};
 pub use memory::{Known, Memory, now};

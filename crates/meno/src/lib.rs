@@ -19,11 +19,11 @@ pub mod uncertainty;
 pub mod decision;
 pub mod syntax;
 pub mod spans;
-pub mod dialogue;
 
 pub mod external;
 pub mod engine;
 pub mod memory;
+pub mod dialogue;
 pub mod artifact;
 pub mod train;
 pub mod experiment;

@@ -16,7 +16,10 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::corpus::UNKNOWN;
+use crate::corpus::{UNKNOWN, tags};
+use crate::engine::{Action, TokenLabel};
+use crate::memory::Remembered;
+use crate::spans::Span;
 
 use answer::{Answer, Asked};
 pub use phrasebook::Phrasebook;
@@ -52,6 +55,70 @@ pub struct Heard {
     pub rejected: bool,
     /// The slots, in the order of the text; those called `unknown` are asked about.
     pub slots: Vec<Slot>,
+}
+
+impl Heard {
+    /// What a model and memory make of a text.
+    pub fn of(remembered: &Remembered<'_>) -> Self {
+        let Remembered { annotation, memory } = remembered;
+        let (intent, probability) = match &annotation.intent {
+            Some(intent) => (intent.name.to_owned(), intent.probability),
+            None => Default::default(),
+        };
+        let slot = |span: &Span<'_>| {
+            let recalled =
+                memory.iter().find(|recalled| (recalled.start, recalled.end) == (span.start, span.end));
+            let tokens: Vec<&TokenLabel<'_>> = (annotation.tokens.iter())
+                .filter(|token| span.start <= token.start && token.end <= span.end)
+                .collect();
+            let doubt = |token: &&TokenLabel<'_>| token.doubt.as_ref().map(|doubt| doubt.uncertainty);
+            let worst = || tokens.iter().filter_map(doubt).fold(0.0, f32::max);
+            Slot {
+                slot: span.slot.clone(),
+                text: span.text.to_owned(),
+                value: recalled.and_then(|recalled| recalled.value.clone()),
+                place: span.start..span.end,
+                guesses: guesses(span, &tokens),
+                uncertainty: span.guess.as_ref().map_or_else(worst, |guess| guess.uncertainty),
+            }
+        };
+        Heard {
+            text: annotation.text.to_owned(),
+            intent,
+            probability,
+            rejected: annotation.action == Action::Reject,
+            slots: annotation.spans.iter().map(slot).collect(),
+        }
+    }
+}
+
+/// How many types are thought of for some words.
+const GUESSES: usize = 3;
+
+/// What the words of a span might be: the guess at the whole if there is one, then what the first choices and runners-up
+/// of its words speak for.
+fn guesses(span: &Span<'_>, tokens: &[&TokenLabel<'_>]) -> Vec<(String, f32)> {
+    let mut guesses: Vec<(String, f32)> = Vec::new();
+    for token in tokens {
+        let Some(doubt) = &token.doubt else { continue };
+        let runners_up = doubt.reason.runners_up.iter().map(|up| (up.label.as_ref(), up.probability));
+        for (label, probability) in [(doubt.first_choice, token.probability)].into_iter().chain(runners_up) {
+            let (prefix, slot) = tags::split(label);
+            let share = probability / tokens.len() as f32;
+            match guesses.iter_mut().find(|guess| guess.0 == slot) {
+                _ if prefix == "O" => {}
+                Some((_, sum)) => *sum += share,
+                None => guesses.push((slot.to_owned(), share)),
+            }
+        }
+    }
+    guesses.sort_by(|a, b| b.1.total_cmp(&a.1));
+    if let Some(guess) = &span.guess {
+        guesses.retain(|(slot, _)| slot != guess.slot);
+        guesses.insert(0, (guess.slot.to_owned(), guess.probability));
+    }
+    guesses.truncate(GUESSES);
+    guesses
 }
 
 /// A slot of a request.
@@ -153,6 +220,9 @@ pub struct Lesson {
     pub request: String,
     /// Its intent.
     pub intent: String,
+    /// What else is known of it: its slots, that of the phrase among them, without those that are unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slots: Vec<Slot>,
 }
 
 /// All that answers are read with, beside the state.
@@ -310,16 +380,17 @@ impl Dialogue<'_> {
             }
         };
         let Pending { mut request, slot_idx, n_asked, .. } = pending;
+        let filled = &mut request.slots[slot_idx];
+        filled.slot = slot.clone();
+        filled.value = value.clone();
         let lesson = Lesson {
             phrase,
-            slot: slot.clone(),
-            value: value.clone(),
+            slot,
+            value,
             request: request.text.clone(),
             intent: request.intent.clone(),
+            slots: request.slots.iter().filter(|slot| slot.slot != UNKNOWN).cloned().collect(),
         };
-        let filled = &mut request.slots[slot_idx];
-        filled.slot = slot;
-        filled.value = value;
         self.go_on(request, left, n_asked, vec![said], vec![lesson])
     }
 

@@ -9,6 +9,7 @@ mod states;
 mod tagger;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -193,6 +194,14 @@ impl Model {
         self.normalizer.read(text).iter().all(|token| is_known(token.word))
     }
 
+    /// The slot types, in alphabetical order.
+    pub fn slots(&self) -> Vec<String> {
+        let labels = self.features.labels.names();
+        let slots: BTreeSet<String> =
+            labels.iter().flat_map(|label| tags::spans(&[label])).map(|span| span.slot).collect();
+        slots.into_iter().collect()
+    }
+
     /// How it came to be.
     pub fn record(&self) -> &Record {
         &self.record
@@ -374,6 +383,11 @@ pub struct Worker<'m> {
 }
 
 impl<'m> Worker<'m> {
+    /// The model it runs.
+    pub fn model(&self) -> &'m Model {
+        self.model
+    }
+
     /// Labels the words of a text.
     pub fn annotate<'t>(&mut self, text: &'t str, reading: Reading) -> Annotation<'t>
     where
