@@ -64,7 +64,20 @@ pub fn now() -> u64 {
 impl Memory {
     /// Opens a store ([`open`]) and reads all its concepts.
     pub fn open(location: &str, access: Access) -> Result<Memory> {
-        let mut store = open(location, access)?;
+        let store = open(location, access)?;
+        Memory::new(store, || open(location, Access::Existing).map(Some))
+    }
+
+    /// A memory that is forgotten with the last of its clones.
+    pub fn volatile() -> Result<Memory> {
+        Memory::new(open(":memory:", Access::Create)?, || Ok(None))
+    }
+
+    /// `follower` gives the connection that the journal is followed by; nobody else can change a store without one.
+    fn new(
+        mut store: Box<dyn Store>,
+        follower: impl FnOnce() -> Result<Option<Box<dyn Store>>>,
+    ) -> Result<Memory> {
         let (index, seen) = load(store.as_mut())?;
         let shared = Arc::new(Shared {
             index: RwLock::new(index),
@@ -73,7 +86,7 @@ impl Memory {
             uses: Mutex::default(),
             trouble: Mutex::default(),
         });
-        follow(Arc::downgrade(&shared), open(location, Access::Existing)?)?;
+        follow(Arc::downgrade(&shared), follower()?)?;
         Ok(Memory { shared })
     }
 
@@ -314,14 +327,17 @@ fn load(store: &mut dyn Store) -> Result<(Index, u64)> {
 }
 
 /// Follows the journal until nobody has the memory any more.
-fn follow(shared: Weak<Shared>, mut store: Box<dyn Store>) -> Result<()> {
+fn follow(shared: Weak<Shared>, mut follower: Option<Box<dyn Store>>) -> Result<()> {
     let work = move || {
         loop {
             std::thread::sleep(INTERVAL);
             let Some(shared) = shared.upgrade() else { return };
-            let result = shared.catch_up(store.as_mut()).and_then(|()| shared.write_uses(store.as_mut()));
-            // Whatever it is, it is tried again; a store that is away is told by `Memory::trouble`.
-            let _ = shared.note(result);
+            // Whatever goes wrong, it is tried again; a store that is away is told by `Memory::trouble`.
+            let _ = match &mut follower {
+                Some(store) => shared
+                    .note(shared.catch_up(store.as_mut()).and_then(|()| shared.write_uses(store.as_mut()))),
+                None => shared.ask(|store| shared.write_uses(store)),
+            };
         }
     };
     let spawned = std::thread::Builder::new().name("meno-memory".to_owned()).spawn(work);

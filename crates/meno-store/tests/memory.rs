@@ -179,3 +179,14 @@ fn answers_while_the_database_is_away_and_recovers() {
     other.flush().unwrap();
     within(Duration::from_secs(5), || memory.concept(&Scope::All, 1).unwrap().unwrap().uses == 2);
 }
+
+#[test]
+fn a_volatile_memory_is_like_any_other_until_it_is_dropped() {
+    let memory = Memory::volatile().unwrap();
+    let concept = memory.learn(&Scope::All, draft("red moon | song")).unwrap();
+    assert_eq!(memory.find("play red moon", None)[0].id, concept.id);
+    assert_eq!(memory.list(&Scope::All, &Query::default()).unwrap(), [concept]);
+    assert_eq!(memory.undo(&Scope::All).unwrap().len(), 1);
+    assert!(memory.find("play red moon", None).is_empty());
+    assert!(Memory::volatile().unwrap().is_empty());
+}
