@@ -25,7 +25,7 @@ if [ ! -x "$venv/bin/python" ]; then
   python3 -m venv "$venv" || left_out "python3 -m venv failed"
 fi
 # Of the last only the file axe.min.js is used, so it comes without the browser that it depends on.
-{ "$venv/bin/pip" install -q selenium==4.35.0 && "$venv/bin/pip" install -q --no-deps axe-playwright-python==0.1.7; } \
+{ "$venv/bin/pip" install -q selenium==4.51.0 && "$venv/bin/pip" install -q --no-deps axe-playwright-python==0.1.8; } \
   || left_out "selenium or axe-core could not be installed from PyPI"
 
 cargo build --release --locked --quiet -p meno-cli

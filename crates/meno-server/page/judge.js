@@ -109,8 +109,7 @@ function judgeWords({ tokens, memory }, threshold) {
 export function judge(annotation, threshold, model) {
   const { text, tokens, memory = [] } = annotation;
   const whole = { ...annotation, memory };
-  const isConcepts =
-    model.threshold?.score === "concept" || (!model.threshold && !tokens.some((t) => t.first_choice));
+  const isConcepts = model.recipe === "tagger";
   const { labels, spans } = (isConcepts ? judgeConcepts : judgeWords)(whole, threshold);
   const index = byteIndex(text);
   const shown = tokens.map((token, i) => {

@@ -30,36 +30,38 @@ function drawAnswer() {
 
 function drawWords({ text, tokens, spans }) {
   const words = $("words");
+  const gap = (from, to) => {
+    const rest = text.slice(from, to).trim();
+    return rest ? [el("span", { class: "gap" }, rest)] : [];
+  };
   words.replaceChildren();
   let done = 0;
+  let at = words;
   tokens.forEach((token, i) => {
-    const gap = text.slice(done, token.from).trim();
-    if (gap) words.append(el("span", { class: "gap" }, gap));
-    done = token.to;
     const span = spans.find((span) => span.first <= i && i < span.last);
-    const chip = wordChip(token);
-    if (!span) words.append(chip);
-    else if (span.first === i) words.append(bracket(span, chip));
-    else words.lastElementChild.querySelector(".inside").append(chip);
+    if (!span || span.first === i) at = words;
+    at.append(...gap(done, token.from));
+    if (span?.first === i) {
+      at = el("span", { class: "inside" });
+      words.append(bracket(span, at));
+    }
+    at.append(wordChip(token));
+    done = token.to;
   });
-  const rest = text.slice(done).trim();
-  if (rest) words.append(el("span", { class: "gap" }, rest));
+  words.append(...gap(done));
 }
 
-function bracket(span, chip) {
+function bracket(span, inside) {
   const isUnknown = span.slot === UNKNOWN;
-  const guess = isUnknown && span.guess ? ` · ${span.guess.slot}?` : "";
-  const memory = span.recalled
-    ? span.recalled.value
-      ? ` · remembered: ${span.recalled.value}`
-      : " · remembered"
-    : "";
-  const name = `${isUnknown ? "? " : ""}${span.slot}${guess}${memory}`;
+  const parts = [isUnknown ? `? ${span.slot}` : span.slot];
+  if (isUnknown && span.guess) parts.push(`${span.guess.slot}?`);
+  if (span.recalled) parts.push(["remembered", span.recalled.value].filter(Boolean).join(": "));
+  const name = parts.join(" · ");
   const kind = isUnknown ? "span is-unknown" : span.recalled ? "span is-recalled" : "span";
   return el(
     "span",
     { class: kind, role: "group", "aria-label": name },
-    el("span", { class: "inside" }, chip),
+    inside,
     el("span", { class: "slot", "aria-hidden": "true" }, name),
   );
 }
