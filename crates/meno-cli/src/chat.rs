@@ -183,7 +183,9 @@ impl<'m> Chat<'m> {
         self.memory.flush().map_err(told)?;
         let query = Query { text: text.to_owned(), limit: LISTED, ..Query::default() };
         let concepts = self.memory.list(&self.scope(), &query).map_err(told)?;
-        print(table(&concepts, true).trim_end())?;
+        if !concepts.is_empty() {
+            print(table(&concepts, true).trim_end())?;
+        }
         let more = if concepts.len() as u64 == LISTED { ", and perhaps more" } else { "" };
         note(format_args!("{}{more}", count(concepts.len(), "concept")));
         Ok(())

@@ -48,13 +48,38 @@ fn asks_learns_and_knows_it_the_next_time() {
     check(
         UNSURE,
         "play red moon\nit's an album\nput on red moon\n:concepts\n:undo\n:concepts\n:undo\n",
-        expect![[r#""#]],
+        expect![[r#"
+            exit 0
+              play play [red moon|unknown]
+              What is *red moon*: a song or a time?
+              I will remember that *red moon* is an album. play: album = red moon.
+              learnt 1: red moon | album
+              play put on [red moon|album]
+              play: album = red moon.
+            id phrase slot value owner uses
+            1 red moon album 1
+            forgot 1: red moon | album
+            ---
+            1 concept
+            0 concepts
+            there is nothing to undo
+        "#]],
     );
 }
 
 #[test]
 fn commands_and_odd_lines() {
-    check("", "\n:help\n:what\n\u{7}\n:quit\nplay red moon\n", expect![[r#""#]]);
+    check("", "\n:help\n:what\n\u{7}\n:quit\nplay red moon\n", expect![[r#"
+        exit 0
+          I am listening.
+        :concepts [TEXT] list what was taught
+        :undo take the last change back
+        :help this
+        :quit end, as Ctrl-D does
+          I am listening.
+        ---
+        there is no command `:what`; :help lists them
+    "#]]);
 }
 
 #[test]
