@@ -17,10 +17,12 @@ mod output;
 mod pictures;
 mod progress;
 mod readable;
+mod serve;
 mod settings;
 mod style;
 mod syntax;
 mod tag;
+mod token;
 mod train;
 
 use std::process::ExitCode;
@@ -68,6 +70,10 @@ enum Command {
     Logits(logits::Args),
     /// Look after the concepts that were taught.
     Memory(memory::Args),
+    /// Answer over HTTP, with a page to play with.
+    Serve(serve::Args),
+    /// Make a token for the users of a server.
+    Token(token::Args),
     /// Find parts of speech and dependency trees, and train what does.
     Syntax(syntax::Args),
     /// Repeat what the documentation claims.
@@ -91,6 +97,8 @@ fn main() -> ExitCode {
         Command::Chat(args) => chat::run(args, style),
         Command::Logits(args) => logits::run(args, style),
         Command::Memory(args) => memory::run(args),
+        Command::Serve(args) => serve::run(args),
+        Command::Token(args) => token::run(args),
         Command::Syntax(args) => syntax::run(args, style),
         Command::Experiment(args) => experiment::run(args, style),
     };

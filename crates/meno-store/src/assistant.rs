@@ -48,6 +48,24 @@ impl Assistant {
         state: State,
         text: &'t str,
     ) -> Result<Turn<'t>> {
+        let (turn, edits) = self.listen(worker, memory, owner, state, text);
+        if edits.is_empty() {
+            return Ok(turn);
+        }
+        let changes = memory.edit(&Scope::Of(owner.clone()), edits)?;
+        Ok(Turn { concepts: changes.into_iter().filter_map(|change| change.after).collect(), ..turn })
+    }
+
+    /// As [`Assistant::turn`], but nothing is learnt yet: the edits are what memory is to learn before the reply is given.
+    /// This waits for no disk.
+    pub fn listen<'t, 'm: 't>(
+        &self,
+        worker: &mut Worker<'m>,
+        memory: &Memory,
+        owner: &Owner,
+        state: State,
+        text: &'t str,
+    ) -> (Turn<'t>, Vec<Edit>) {
         let model = worker.model();
         let annotation = worker.annotate(text, Reading::Text);
         let heard = memory.remember(annotation, owner.user(), |word| model.has_seen(word));
@@ -58,17 +76,8 @@ impl Assistant {
         let types = model.slots();
         let dialogue = Dialogue { settings: &self.settings, book: &self.book, types: &types, known: &known };
         let (state, reply) = dialogue.advance(state, Heard::of(&heard));
-        let edits: Vec<Edit> =
-            reply.lessons.iter().map(|lesson| Edit::Add(draft(lesson, owner, worker))).collect();
-        let concepts = match edits.is_empty() {
-            true => Vec::new(),
-            false => memory
-                .edit(&Scope::Of(owner.clone()), edits)?
-                .into_iter()
-                .filter_map(|change| change.after)
-                .collect(),
-        };
-        Ok(Turn { state, heard, reply, concepts })
+        let edits = reply.lessons.iter().map(|lesson| Edit::Add(draft(lesson, owner, worker))).collect();
+        (Turn { state, heard, reply, concepts: Vec::new() }, edits)
     }
 }
 

@@ -153,6 +153,12 @@ pub fn write_with(corpus: &Corpus, path: &Path, format: Format, scheme: Scheme) 
     }
 }
 
+/// The text of a corpus as JSON lines, with IOB2 tags.
+pub fn to_jsonl(corpus: &Corpus) -> Result<String> {
+    demand_valid(corpus)?;
+    Ok(jsonl::render(corpus, Scheme::Iob2))
+}
+
 /// Whether `format` can say everything in the corpus; the error that [`write()`] would give, if not.
 pub fn demand_fit(corpus: &Corpus, format: Format) -> Result<()> {
     render(corpus, format, Scheme::Iob2).map(|_| ())

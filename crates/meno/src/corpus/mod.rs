@@ -39,7 +39,7 @@ mod yaml;
 pub use dataset::{Split, read_split, splits};
 pub use finding::{Finding, Kind};
 pub use folder::FolderText;
-pub use format::{Format, demand_fit, read, write, write_with};
+pub use format::{Format, demand_fit, read, to_jsonl, write, write_with};
 pub use new_concepts::{NewValue, NewValues};
 pub use scheme::Scheme;
 pub use tags::TokenSpan;

@@ -275,6 +275,14 @@ impl Model {
         Threshold::choose(score.name(), budget, &judged)
     }
 
+    /// Above which uncertainty of the intent an utterance is refused; `None` if none ever is.
+    pub fn reject(&self) -> Option<f64> {
+        match &self.tagger {
+            Tagger::Span(model) => model.reject,
+            Tagger::SlotGated(_) => None,
+        }
+    }
+
     /// Whether it judges concepts, not words.
     pub fn judges_concepts(&self) -> bool {
         matches!(self.tagger, Tagger::Span(_))
@@ -481,10 +489,7 @@ impl<'m> Worker<'m> {
 
     /// Whether the last utterance is refused.
     pub fn rejects(&self) -> bool {
-        match &self.model.tagger {
-            Tagger::Span(model) => model.reject.is_some_and(|highest| self.intent_uncertainty() > highest),
-            Tagger::SlotGated(_) => false,
-        }
+        self.model.reject().is_some_and(|highest| self.intent_uncertainty() > highest)
     }
 
     /// What speaks for and against each concept of the last utterance, if the model judges concepts; for experiments.
@@ -534,6 +539,15 @@ impl<'m> Worker<'m> {
         let (id, probability) = largest(self.logits.intents())?;
         let name = self.model.features.intents.name(id);
         (!name.is_empty()).then_some(Choice { name, probability })
+    }
+
+    /// The intents of the text that was annotated last, the likeliest first; none if the corpus had no intents.
+    pub fn intents(&self) -> Vec<Choice<'m>> {
+        let choice = |(&probability, name): (&f32, &'m String)| Choice { name, probability };
+        let choices = self.logits.intents().iter().zip(self.model.features.intents.names()).map(choice);
+        let mut choices: Vec<Choice<'m>> = choices.filter(|choice| !choice.name.is_empty()).collect();
+        choices.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+        choices
     }
 
     /// Counts how the model does on labelled utterances.

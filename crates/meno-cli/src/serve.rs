@@ -1,0 +1,143 @@
+//! `meno serve`: the model over HTTP.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use meno::Result;
+use meno_server::{Config, EVERYONE, TokenSource, owner, serve};
+
+use crate::memory::told;
+use crate::output::note;
+
+const EXAMPLES: &str = "\
+Examples:
+  meno serve my.model --store concepts.db         then open http://127.0.0.1:8080/
+  meno serve my.model --store postgres://anna@db/meno --listen 0.0.0.0:8080 --tokens tokens.txt
+  curl -H 'Content-Type: application/json' -d '{\"text\": \"wake me at six\"}' http://127.0.0.1:8080/v1/annotate
+
+The interface is described at /openapi.json. SIGHUP loads the model and the tokens again, SIGTERM ends the server when what
+is under way is done. Tokens may also stand in the environment variable MENO_TOKENS, one line for each.";
+
+/// The environment variable with tokens.
+const TOKENS: &str = "MENO_TOKENS";
+
+/// What was typed after `meno serve`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// A model file that `meno train` wrote.
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// Where concepts are kept: a file, or postgres://... Without it they are forgotten when the server ends.
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
+    /// The address to listen on; another one than this machine's own needs tokens.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    listen: String,
+    /// A file with a line for each token: owner, rights, hash; see `meno help token`.
+    #[arg(long, value_name = "FILE")]
+    tokens: Option<PathBuf>,
+    /// Whose concepts are known and taught where there are no tokens.
+    #[arg(long, value_name = "USER", default_value = EVERYONE, conflicts_with = "tokens")]
+    owner: String,
+    /// Threads that run the model; by default one for each core.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    limits: Limits,
+    /// Write a line to standard error for every request, without what was said.
+    #[arg(long)]
+    log: bool,
+    /// With --log, also what was said.
+    #[arg(long, requires = "log")]
+    log_text: bool,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Limits")]
+struct Limits {
+    /// Requests that may wait for the model; others are refused with 429.
+    #[arg(long, value_name = "N", default_value = "1024")]
+    queue: NonZeroUsize,
+    /// Open connections; others wait to be taken.
+    #[arg(long, value_name = "N", default_value = "1024")]
+    connections: NonZeroUsize,
+    /// Bytes of a body.
+    #[arg(long, value_name = "BYTES", default_value = "1048576")]
+    max_body: usize,
+    /// Characters of a text.
+    #[arg(long, value_name = "N", default_value = "4096")]
+    max_text: usize,
+    /// Texts of a request.
+    #[arg(long, value_name = "N", default_value = "256")]
+    max_batch: usize,
+    /// Seconds that a client may take to send or to take something, and that a request may wait.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    timeout: Duration,
+    /// Seconds that requests under way have when the server ends.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    grace: Duration,
+    /// Dialogues that are kept; the oldest give way.
+    #[arg(long, value_name = "N", default_value = "10000")]
+    sessions: NonZeroUsize,
+    /// Minutes that a dialogue waits for the next turn.
+    #[arg(long, value_name = "N", default_value = "30")]
+    session_minutes: u32,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    // An hour is longer than anybody waits, and far from what a clock cannot add.
+    if !(0.001..=3600.0).contains(&seconds) {
+        return Err("there must be 0.001 to 3600 seconds".to_owned());
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let Args { model, store, listen, tokens, owner: name, threads, limits, log, log_text } = args;
+    let from_environment =
+        || Some(TokenSource::Lines(std::env::var_os(TOKENS)?.to_string_lossy().into_owned()));
+    let defaults = Config::new(model);
+    let config = Config {
+        store,
+        listen,
+        tokens: tokens.map(TokenSource::File).or_else(from_environment),
+        owner: owner(&name),
+        threads: threads.map_or(defaults.threads, usize::from),
+        queue: limits.queue.into(),
+        connections: limits.connections.into(),
+        max_body: limits.max_body,
+        max_text: limits.max_text,
+        max_batch: limits.max_batch,
+        timeout: limits.timeout,
+        grace: limits.grace,
+        sessions: limits.sessions.into(),
+        session_lifetime: Duration::from_secs(60 * u64::from(limits.session_minutes)),
+        log,
+        log_text,
+        signals: true,
+        ..defaults
+    };
+    survive_mistakes();
+    let keeps = config.store.is_some();
+    let started = |address| {
+        note(format_args!("http://{address}/"));
+        if !keeps {
+            note("concepts are forgotten when the server ends; --store FILE keeps them");
+        }
+    };
+    serve(config, started).map_err(told)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A mistake in one request does not end the others. What was said may be in the message, so only the place is told.
+fn survive_mistakes() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        note(format_args!("error: a mistake in meno itself: {place}"));
+    }));
+}

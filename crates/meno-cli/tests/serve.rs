@@ -1,0 +1,195 @@
+//! `meno serve` and `meno token` as they are typed: the start, signals, refusals.
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use support::{meno, run};
+use tempfile::TempDir;
+
+/// A folder with a small model `m`.
+fn with_model() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::copy(kept("span_tagger-1.meno"), dir.path().join("m")).unwrap();
+    dir
+}
+
+fn kept(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../meno/tests/models").join(name)
+}
+
+struct Serving {
+    child: Child,
+    address: String,
+    log: BufReader<std::process::ChildStderr>,
+}
+
+impl Serving {
+    fn start(dir: &Path, args: &str) -> Serving {
+        let mut command = meno(dir, &format!("serve m --listen 127.0.0.1:0 {args}"));
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        log.read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("http://").and_then(|line| line.strip_suffix('/'));
+        let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
+        Serving { child, address, log }
+    }
+
+    fn send(&self, request: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let (host, length) = (&self.address, body.len());
+        let head = format!("{request}\r\nhost: {host}\r\ncontent-length: {length}\r\nconnection: close");
+        write!(stream, "{head}\r\ncontent-type: application/json\r\n\r\n{body}").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn annotate(&self, text: &str) -> String {
+        self.send("POST /v1/annotate HTTP/1.1", &format!(r#"{{"text": "{text}"}}"#))
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.log.read_line(&mut line).unwrap();
+        line
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());
+    }
+
+    /// Waits for the end; the rest of the log.
+    fn end(mut self) -> (ExitStatus, String) {
+        let mut rest = String::new();
+        self.log.read_to_string(&mut rest).unwrap();
+        (self.child.wait().unwrap(), rest)
+    }
+}
+
+#[test]
+fn it_serves_until_it_is_told_to_end() {
+    let dir = with_model();
+    for signal in ["TERM", "INT"] {
+        let mut server = Serving::start(dir.path(), "");
+        assert!(server.line().starts_with("concepts are forgotten"));
+        let answer = server.annotate("weather in new york");
+        assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains("\"city\""), "{answer}");
+        server.signal(signal);
+        let (status, rest) = server.end();
+        assert_eq!((status.code(), rest.as_str()), (Some(0), ""));
+    }
+}
+
+#[test]
+fn hangup_loads_the_model_again() {
+    let dir = with_model();
+    let mut server = Serving::start(dir.path(), "--store c.db");
+    fs::copy(kept("format-1.meno"), dir.path().join("m")).unwrap();
+    server.signal("HUP");
+    assert_eq!(server.line(), "m: loaded again\n");
+    assert!(server.send("GET /v1/model HTTP/1.1", "").contains(r#""recipe":"paper""#));
+    fs::write(dir.path().join("m"), "nonsense").unwrap();
+    server.signal("HUP");
+    assert!(server.line().starts_with("the old model stays: m:"));
+    assert!(server.annotate("play").starts_with("HTTP/1.1 200 OK"));
+    server.signal("TERM");
+    assert_eq!(server.end().0.code(), Some(0));
+}
+
+#[test]
+fn the_log_has_no_text_unless_asked_for() {
+    let dir = with_model();
+    for (args, has_text) in [("--log", false), ("--log --log-text", true)] {
+        let mut server = Serving::start(dir.path(), &format!("--store c.db {args}"));
+        server.annotate("play secret song");
+        server.send("GET /v1/concepts?query=secret HTTP/1.1", "");
+        server.send("GET /secret HTTP/1.1", "");
+        let line = server.line();
+        assert!(line.starts_with("POST /v1/annotate 200 "), "{line}");
+        assert_eq!(line.contains("\"play secret song\""), has_text, "{line}");
+        server.signal("TERM");
+        assert!(!server.end().1.contains("secret"));
+    }
+    assert!(run(dir.path(), "serve m --log-text").starts_with("exit 2"));
+}
+
+#[test]
+fn it_refuses_what_is_not_safe_or_not_there() {
+    let dir = with_model();
+    for (args, problem, hint) in [
+        ("serve m --listen 0.0.0.0:0", "0.0.0.0:0 can be reached by others, and there are no tokens", "meno token"),
+        ("serve none", "none: there is no such file", "meno train"),
+        ("serve m --listen nowhere", "`nowhere` is no address", "127.0.0.1:8080"),
+        ("serve m --tokens none", "cannot read none", ""),
+        ("serve m --store m", "m is not a concept store", ""),
+        ("token anna sing", "`sing` is no right", "read, teach and admin"),
+        ("token * read", "`*` is no name of an owner", "anna"),
+    ] {
+        let shown = run(dir.path(), args);
+        assert!(shown.starts_with("exit 2\n---\nerror: "), "{args}: {shown}");
+        assert!(shown.contains(problem) && shown.contains(hint), "{args}: {shown}");
+    }
+    let output = meno(dir.path(), "serve m").env("MENO_TOKENS", "nonsense").output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "a bad variable is not passed over");
+}
+
+#[test]
+fn tokens_are_made_and_taken() {
+    let dir = with_model();
+    let make = |args: &str| {
+        let output = meno(dir.path(), args).output().unwrap();
+        assert!(output.status.success());
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap().trim().to_owned())
+    };
+    let [anna, note] = make("token anna read --tokens t");
+    assert_eq!(note, "");
+    let [ben, note] = make("token ben read,teach --tokens t");
+    assert_eq!(note, "");
+    let file = fs::read_to_string(dir.path().join("t")).unwrap();
+    assert!(file.starts_with("anna read ") && file.lines().count() == 2, "{file}");
+    assert!(!file.contains(&anna) && !file.contains(&ben));
+    let [root, note] = make("token root admin");
+    let line = note.rsplit_once(": ").unwrap().1.to_owned();
+
+    let status = |server: &Serving, token: &str| {
+        let request = format!("GET /v1/model HTTP/1.1\r\nauthorization: Bearer {token}");
+        server.send(&request, "").split(' ').nth(1).unwrap().to_owned()
+    };
+    let server = Serving::start(dir.path(), "--tokens t --store c.db");
+    assert_eq!([&anna, &ben, &root].map(|token| status(&server, token)), ["200", "200", "401"]);
+    server.signal("TERM");
+    server.end();
+
+    let mut command = meno(dir.path(), "serve m --listen 127.0.0.1:0 --store c.db");
+    command.env("MENO_TOKENS", line).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap());
+    let mut address = String::new();
+    log.read_line(&mut address).unwrap();
+    let address = address.trim().trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let server = Serving { child, address, log };
+    assert_eq!([&anna, &ben, &root].map(|token| status(&server, token)), ["401", "401", "200"]);
+    server.signal("TERM");
+    server.end();
+}
+
+/// The end comes at once where nothing is under way, though a connection is open.
+#[test]
+fn an_idle_connection_does_not_delay_the_end() {
+    let dir = with_model();
+    let server = Serving::start(dir.path(), "--store c.db");
+    let _idle = TcpStream::connect(&server.address).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    let start = Instant::now();
+    server.signal("TERM");
+    assert_eq!(server.end().0.code(), Some(0));
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}

@@ -1,0 +1,118 @@
+//! What is done around every request: refuse what comes from other sites, count, log, and send headers.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::{self, HeaderName};
+use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::problem::{Code, Problem};
+use crate::{App, note};
+
+/// The page loads what it is made of and talks to its own server, and nothing else.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
+
+const HEADERS: [(HeaderName, HeaderValue); 4] = [
+    (header::CONTENT_SECURITY_POLICY, POLICY),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+];
+
+/// What somebody said, kept with the answer for the log if the log is to have it.
+#[derive(Clone)]
+pub(crate) struct Said(pub String);
+
+pub(crate) async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let method = name(request.method());
+    let mut response = match admit(&app, &request) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().entry(name).or_insert(value);
+    }
+    let took = began.elapsed();
+    // A route that is not there is not named: it may be anything.
+    let route = route.as_ref().map_or("-", MatchedPath::as_str);
+    app.metrics.count(method, route, response.status().as_u16(), took);
+    if app.config.log {
+        let said = response.extensions().get::<Said>().map_or(String::new(), |said| format!(" {:?}", said.0));
+        let milliseconds = 1e3 * took.as_secs_f64();
+        let status = response.status().as_u16();
+        note(format_args!("{method} {route} {status} {milliseconds:.1} ms{said}"));
+    }
+    response
+}
+
+/// A method is anything that a client types; the log and the counts have only those that there are.
+fn name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        _ => "other",
+    }
+}
+
+/// Refuses what a page of another site makes a browser send.
+///
+/// Such a page may have its own name lead to this machine; where no token protects the server, it must be called by an
+/// address or `localhost`. And a browser names the site of the page in `Origin`.
+fn admit(app: &App, request: &Request) -> Result<(), Problem> {
+    let headers = request.headers();
+    let host = text(headers, header::HOST).or_else(|| request.uri().authority().map(|host| host.as_str()));
+    if !app.access.has_tokens() && host.is_some_and(|host| !is_local(host)) {
+        let hint = "without tokens the server is called by an address or `localhost`";
+        return Err(Problem::new(Code::WrongHost, "this is not the name of the server", hint));
+    }
+    match text(headers, header::ORIGIN) {
+        Some(origin) if origin.split_once("://").map(|(_, host)| host) != host => {
+            let hint = "pages of other sites cannot use this server";
+            Err(Problem::new(Code::WrongOrigin, "this comes from a page of another site", hint))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name).map(|value| value.to_str().unwrap_or_default())
+}
+
+/// Whether a host, perhaps with a port, is an address or `localhost`.
+fn is_local(host: &str) -> bool {
+    let without_port = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let bare = without_port.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(without_port);
+    bare.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_local() {
+        for host in ["localhost", "LocalHost:8080", "127.0.0.1", "127.0.0.1:8080", "[::1]:8080", "[::1]"] {
+            assert!(is_local(host), "{host}");
+        }
+        for host in
+            ["", "evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example:1"]
+        {
+            assert!(!is_local(host), "{host}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What a request brings: its body, its query, its path; each refusal in the shape of a [`Problem`].
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::request::Parts;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+
+use crate::App;
+use crate::problem::{Code, Problem};
+
+/// A body of JSON that says so. What a page of another site can send without asking does not say so.
+pub(crate) struct Json<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let essence = content_type.and_then(|value| value.split(';').next()).map_or("", str::trim);
+        if !essence.eq_ignore_ascii_case("application/json") {
+            let hint = "send `Content-Type: application/json`";
+            return Err(Problem::new(Code::MediaType, "the body does not say that it is JSON", hint));
+        }
+        AnyJson::from_request(request, app).await.map(|AnyJson(value)| Json(value))
+    }
+}
+
+/// A body of JSON, whatever it says that it is.
+pub(crate) struct AnyJson<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for AnyJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        let limit = app.config.max_body;
+        let too_large = || {
+            let message = format!("the body has more than {limit} bytes");
+            Problem::new(Code::TooLarge, message, "send less at once; the server's --max-body is the limit")
+        };
+        let length = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+        if length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64) {
+            return Err(too_large());
+        }
+        let reading = Limited::new(request.into_body(), limit).collect();
+        let body = tokio::time::timeout(app.config.timeout, reading).await.map_err(|_| {
+            Problem::new(Code::SlowBody, "the body did not come in time", "send it faster, or less at once")
+        })?;
+        let body = body.map_err(|error| match error.is::<LengthLimitError>() {
+            true => too_large(),
+            false => Problem::new(Code::BadRequest, "the body could not be read", "send it again"),
+        })?;
+        serde_json::from_slice(&body.to_bytes()).map(AnyJson).map_err(|error| wrong(&error))
+    }
+}
+
+fn wrong(error: &serde_json::Error) -> Problem {
+    match error.classify() {
+        Category::Data => {
+            let hint = "the body does not have the shape that /openapi.json says";
+            Problem::new(Code::WrongShape, error.to_string(), hint)
+        }
+        _ => {
+            Problem::new(Code::BadJson, format!("not JSON: {error}"), "the body is one JSON object in UTF-8")
+        }
+    }
+}
+
+/// The parameters of the address.
+pub(crate) struct Parameters<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Parameters<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let read = Query::from_request_parts(parts, app).await;
+        read.map(|Query(value)| Parameters(value)).map_err(|rejection: QueryRejection| {
+            let hint = "/openapi.json says which parameters there are";
+            Problem::new(Code::WrongShape, rejection.body_text(), hint)
+        })
+    }
+}
+
+/// What `work` gives, which may wait for a disk or a network.
+pub(crate) async fn blocking<T: Send + 'static>(
+    app: &Arc<App>,
+    work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let shared = app.clone();
+    let working = tokio::task::spawn_blocking(move || work(&shared));
+    match tokio::time::timeout(app.config.timeout, working).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(_)) => Err(Problem::mistake()),
+        Err(_) => {
+            let message = "the store does not answer; what was asked for may still be done";
+            Err(Problem::new(Code::StoreAway, message, "look before you try again"))
+        }
+    }
+}
+
+/// Refuses a text that is too long.
+pub(crate) fn demand_short(app: &App, what: impl Display, text: &str) -> Result<(), Problem> {
+    let limit = app.config.max_text;
+    // A character has at most four bytes, so most texts need not be counted.
+    if text.len() > limit && text.chars().count() > limit {
+        let message = format!("{what} has more than {limit} characters");
+        return Err(Problem::new(Code::TooLong, message, "nobody speaks so long; split it"));
+    }
+    Ok(())
+}

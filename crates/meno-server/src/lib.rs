@@ -1,0 +1,297 @@
+//! Meno over HTTP: annotation, dialogue, concepts, a page to play with.
+//!
+//! [`serve`] answers requests until it is told to end. A request is read and answered on the threads of an async runtime; the
+//! model runs on threads of its own, fed by one bounded queue, and what waits for a disk runs on yet others. The interface is
+//! described by `/openapi.json`, which is made from the code, and by `docs/server.md`.
+//!
+//! - `access`: who asks, and what they may do.
+//! - `engine`: the threads that run the model.
+//! - `sessions`: dialogues under way.
+//! - `metrics`: what is counted.
+//! - `problem`, `reply`, `extract`: refusals, answers, what requests bring.
+//! - `routes`: what each address does; `schema`: the shapes of answers.
+//! - `around`: what is done around every request.
+//! - `listen`: connections.
+
+mod access;
+mod around;
+mod engine;
+mod extract;
+mod listen;
+mod metrics;
+mod problem;
+mod reply;
+mod routes;
+pub mod schema;
+mod sessions;
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::Response;
+use meno::Error;
+use meno::memory::Owner;
+use meno_store::{Access as StoreAccess, Assistant, Memory, Result};
+use tokio::sync::{Notify, Semaphore};
+
+pub use access::{Caller, EVERYONE, Right, TokenSource, new_token, owner, rights};
+
+/// How to serve.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The model file.
+    pub model: PathBuf,
+    /// Where concepts are kept: a file, or `postgres://...`; they are forgotten with the server if there is none.
+    pub store: Option<String>,
+    /// The address to listen on.
+    pub listen: String,
+    /// Who may ask; everybody who reaches the server if there are no tokens.
+    pub tokens: Option<TokenSource>,
+    /// Who everybody is without tokens.
+    pub owner: Owner,
+    /// Threads that run the model.
+    pub threads: usize,
+    /// How many requests may wait for them.
+    pub queue: usize,
+    /// How many connections may be open; others wait to be taken.
+    pub connections: usize,
+    /// The bytes of a body.
+    pub max_body: usize,
+    /// The characters of a text.
+    pub max_text: usize,
+    /// The texts of a request.
+    pub max_batch: usize,
+    /// How long a client may take to send or to take something, and a request may wait for the model or the store.
+    pub timeout: Duration,
+    /// How long requests under way have when the server ends.
+    pub grace: Duration,
+    /// How many dialogues there may be; the oldest give way.
+    pub sessions: usize,
+    /// How long a dialogue waits for the next turn.
+    pub session_lifetime: Duration,
+    /// Whether there is a line on standard error for every request.
+    pub log: bool,
+    /// Whether that line has what was said.
+    pub log_text: bool,
+    /// Whether signals are heeded: SIGTERM and SIGINT end the server, SIGHUP loads the model and the tokens again.
+    pub signals: bool,
+}
+
+impl Config {
+    /// The defaults, for a model.
+    pub fn new(model: impl Into<PathBuf>) -> Self {
+        Config {
+            model: model.into(),
+            store: None,
+            listen: "127.0.0.1:8080".to_owned(),
+            tokens: None,
+            owner: Owner::Everyone,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            queue: 1024,
+            connections: 1024,
+            max_body: 1 << 20,
+            max_text: 4096,
+            max_batch: 256,
+            timeout: Duration::from_secs(10),
+            grace: Duration::from_secs(10),
+            sessions: 10_000,
+            session_lifetime: Duration::from_secs(30 * 60),
+            log: false,
+            log_text: false,
+            signals: false,
+        }
+    }
+}
+
+/// What requests share.
+pub(crate) struct App {
+    config: Config,
+    engine: engine::Engine,
+    memory: Memory,
+    assistant: Arc<Assistant>,
+    sessions: sessions::Sessions,
+    access: access::Access,
+    metrics: metrics::Metrics,
+    connections: Arc<Semaphore>,
+}
+
+impl App {
+    fn n_connections(&self) -> usize {
+        listen::n_open(&self.connections, self.config.connections)
+    }
+
+    /// What was said, for the log if it is to have it.
+    fn said<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Heard {
+        let is_wanted = self.config.log && self.config.log_text;
+        Heard(is_wanted.then(|| around::Said(texts.into_iter().collect::<Vec<_>>().join("\n"))))
+    }
+}
+
+/// What was said, on its way to the log.
+struct Heard(Option<around::Said>);
+
+impl Heard {
+    fn with(self, mut response: Response) -> Response {
+        if let Some(said) = self.0 {
+            response.extensions_mut().insert(said);
+        }
+        response
+    }
+}
+
+/// A server that has its address and everything it needs.
+pub struct Server {
+    app: Arc<App>,
+    listener: TcpListener,
+    address: SocketAddr,
+    stop: Arc<Notify>,
+}
+
+/// Ends a server from another thread.
+#[derive(Clone)]
+pub struct Stop(Arc<Notify>);
+
+impl Stop {
+    /// Takes no more requests and finishes those under way.
+    pub fn stop(&self) {
+        self.0.notify_one();
+    }
+}
+
+impl Server {
+    /// Loads the model, opens the store and takes the address.
+    pub fn bind(config: Config) -> Result<Server> {
+        let access = access::Access::new(config.tokens.clone(), config.owner.clone())?;
+        let addresses = resolve(&config.listen)?;
+        if !access.has_tokens() && addresses.iter().any(|address| !address.ip().is_loopback()) {
+            return Err(setting(
+                format!("{} can be reached by others, and there are no tokens", config.listen),
+                "make one with `meno token OWNER RIGHTS` and give --tokens FILE, or listen on 127.0.0.1",
+            ));
+        }
+        let loaded = engine::Loaded::read(&config.model)?;
+        let listener = TcpListener::bind(&addresses[..]).map_err(|error| {
+            setting(
+                format!("cannot listen on {}: {error}", config.listen),
+                "take another address with --listen",
+            )
+        })?;
+        let address = listener
+            .local_addr()
+            .map_err(|error| setting(format!("cannot listen on {}: {error}", config.listen), ""))?;
+        let memory = match &config.store {
+            Some(location) => Memory::open(location, StoreAccess::Create)?,
+            None => Memory::volatile()?,
+        };
+        let engine =
+            engine::Engine::start(loaded, memory.clone(), config.threads, config.queue, config.timeout)?;
+        let app = Arc::new(App {
+            engine,
+            memory,
+            assistant: Arc::default(),
+            sessions: sessions::Sessions::new(config.sessions, config.session_lifetime),
+            access,
+            metrics: metrics::Metrics::default(),
+            connections: Arc::new(Semaphore::new(config.connections)),
+            config,
+        });
+        Ok(Server { app, listener, address, stop: Arc::default() })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What ends it.
+    pub fn stopper(&self) -> Stop {
+        Stop(self.stop.clone())
+    }
+
+    /// Answers requests until it is stopped.
+    pub fn run(self) -> Result<()> {
+        let Server { app, listener, stop, .. } = self;
+        let failed = |error: std::io::Error| setting(format!("cannot serve: {error}"), "");
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            // All of them wait for one store.
+            .max_blocking_threads(16)
+            .build()
+            .map_err(failed)?;
+        let router = routes::router(app.clone());
+        let served = runtime.block_on(async {
+            let signals = app.config.signals;
+            let ended = async {
+                tokio::select! {
+                    () = stop.notified() => {}
+                    () = heed_signals(app.clone()), if signals => {}
+                }
+            };
+            listen::listen(listener, router, app.clone(), ended).await
+        });
+        // What hangs at a store that is away is not waited for.
+        runtime.shutdown_timeout(Duration::from_secs(1));
+        app.engine.stop();
+        served.map_err(failed)
+    }
+}
+
+/// Answers requests until a signal ends it, if the configuration says so; `started` is told the address.
+pub fn serve(config: Config, started: impl FnOnce(SocketAddr)) -> Result<()> {
+    let server = Server::bind(config)?;
+    started(server.address());
+    server.run()
+}
+
+/// Loads the model again at SIGHUP; ends at SIGTERM and SIGINT.
+#[cfg(unix)]
+async fn heed_signals(app: Arc<App>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
+    let [Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)] = kinds.map(signal) else {
+        // The system ends the program, as it does any other.
+        return std::future::pending().await;
+    };
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => return,
+            _ = interrupt.recv() => return,
+            _ = hangup.recv() => {
+                let app = app.clone();
+                let reloaded = tokio::task::spawn_blocking(move || routes::reload(&app)).await;
+                match reloaded {
+                    Ok(Ok(loaded)) => note(format_args!("{}: loaded again", loaded.file)),
+                    Ok(Err(error)) => note(format_args!("the old model stays: {error}")),
+                    Err(_) => {}
+                }
+            }
+        }
+    }
+}
+
+/// Ends at Ctrl-C.
+#[cfg(not(unix))]
+async fn heed_signals(_: Arc<App>) {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// Writes to the log. Where even that fails there is no one left to tell, so it is not `eprintln`, which panics.
+pub(crate) fn note(text: impl std::fmt::Display) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+fn resolve(listen: &str) -> Result<Vec<SocketAddr>> {
+    let hint = "an address is for example 127.0.0.1:8080";
+    let addresses = listen.to_socket_addrs();
+    let addresses = addresses.map_err(|error| setting(format!("`{listen}` is no address: {error}"), hint))?;
+    Ok(addresses.collect())
+}
+
+fn setting(problem: String, hint: &str) -> meno_store::Error {
+    Error::Setting { problem, hint: hint.to_owned() }.into()
+}

@@ -1,0 +1,124 @@
+//! What can be wrong with a request, as a caller is told: one table, one shape.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::{note, reply};
+
+/// The kinds of problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    BadRequest,
+    BadJson,
+    NoToken,
+    Forbidden,
+    WrongOrigin,
+    NotFound,
+    Method,
+    SlowBody,
+    Conflict,
+    TooLarge,
+    MediaType,
+    WrongHost,
+    WrongShape,
+    TooLong,
+    TooMany,
+    BadConcept,
+    BadModel,
+    Busy,
+    Mistake,
+    StoreAway,
+    TooSlow,
+}
+
+impl Code {
+    /// The status, the name in answers, and after how many seconds it is worth trying again.
+    const fn row(self) -> (StatusCode, &'static str, Option<u8>) {
+        match self {
+            Code::BadRequest => (StatusCode::BAD_REQUEST, "bad_request", None),
+            Code::BadJson => (StatusCode::BAD_REQUEST, "bad_json", None),
+            Code::NoToken => (StatusCode::UNAUTHORIZED, "no_token", None),
+            Code::Forbidden => (StatusCode::FORBIDDEN, "forbidden", None),
+            Code::WrongOrigin => (StatusCode::FORBIDDEN, "wrong_origin", None),
+            Code::NotFound => (StatusCode::NOT_FOUND, "not_found", None),
+            Code::Method => (StatusCode::METHOD_NOT_ALLOWED, "method", None),
+            Code::SlowBody => (StatusCode::REQUEST_TIMEOUT, "slow_body", None),
+            Code::Conflict => (StatusCode::CONFLICT, "conflict", None),
+            Code::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too_large", None),
+            Code::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", None),
+            Code::WrongHost => (StatusCode::MISDIRECTED_REQUEST, "wrong_host", None),
+            Code::WrongShape => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_shape", None),
+            Code::TooLong => (StatusCode::UNPROCESSABLE_ENTITY, "too_long", None),
+            Code::TooMany => (StatusCode::UNPROCESSABLE_ENTITY, "too_many", None),
+            Code::BadConcept => (StatusCode::UNPROCESSABLE_ENTITY, "bad_concept", None),
+            Code::BadModel => (StatusCode::UNPROCESSABLE_ENTITY, "bad_model", None),
+            Code::Busy => (StatusCode::TOO_MANY_REQUESTS, "busy", Some(1)),
+            Code::Mistake => (StatusCode::INTERNAL_SERVER_ERROR, "mistake", None),
+            Code::StoreAway => (StatusCode::SERVICE_UNAVAILABLE, "store_away", Some(5)),
+            Code::TooSlow => (StatusCode::SERVICE_UNAVAILABLE, "too_slow", Some(1)),
+        }
+    }
+}
+
+/// Why a request is not answered.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    code: Code,
+    message: String,
+    hint: String,
+}
+
+impl Problem {
+    pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Problem { code, message: message.into(), hint: hint.into() }
+    }
+
+    /// Something that should not happen.
+    pub fn mistake() -> Self {
+        let message = "a mistake in meno itself; other requests are not affected";
+        Problem::new(Code::Mistake, message, "please report it with the request that you sent")
+    }
+}
+
+impl From<meno_store::Error> for Problem {
+    fn from(error: meno_store::Error) -> Self {
+        use meno_store::Error;
+        let code = match &error {
+            Error::NoConcept { .. } => Code::NotFound,
+            Error::NotYours { .. } => Code::Forbidden,
+            Error::Conflict { .. } => Code::Conflict,
+            Error::Engine(_) => Code::BadConcept,
+            // What the store is called and what its database says is for the log, not for callers.
+            Error::Database { .. } => {
+                note(error);
+                return Problem::away("the store failed");
+            }
+            _ => return Problem::away("the store cannot be reached"),
+        };
+        Problem::new(code, error.to_string(), error.hint().unwrap_or_default())
+    }
+}
+
+impl Problem {
+    fn away(message: &str) -> Self {
+        let hint = "what is known is still answered; try again when the store is back";
+        Problem::new(Code::StoreAway, message, hint)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let (status, name, retry) = self.code.row();
+        let body = json!({ "error": { "code": name, "message": self.message, "hint": self.hint } });
+        let mut response = reply::json(status, body.to_string());
+        let headers = response.headers_mut();
+        if let Some(seconds) = retry {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(u16::from(seconds)));
+        }
+        if self.code == Code::NoToken {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

@@ -1,0 +1,148 @@
+//! `POST /v1/annotate`: one text or many, without a dialogue.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use meno::engine::Reading;
+use meno::memory::Remembered;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::access::{By, Right};
+use crate::engine::Bench;
+use crate::extract::{Json, demand_short};
+use crate::problem::{Code, Problem};
+use crate::{App, reply, schema};
+
+/// What to annotate: `text` or `texts`.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AnnotateRequest {
+    /// One text.
+    #[serde(default)]
+    #[schema(example = "play something by the clerks")]
+    text: Option<String>,
+    /// Several texts.
+    #[serde(default)]
+    texts: Option<Vec<String>>,
+    /// Whether dependency trees are wanted.
+    #[serde(default)]
+    syntax: bool,
+    /// How the text is cut into words.
+    #[serde(default)]
+    reading: ReadingName,
+}
+
+/// How text is cut into words.
+#[derive(Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum ReadingName {
+    /// As people type it.
+    #[default]
+    Text,
+    /// Words separated by white space, as corpora have them.
+    Words,
+}
+
+/// Annotate one text or many
+#[utoipa::path(
+    post,
+    path = "/v1/annotate",
+    request_body = AnnotateRequest,
+    responses((status = 200, description = "What the model and memory make of it", body = schema::Annotated))
+)]
+pub(crate) async fn annotate(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    Json(request): Json<AnnotateRequest>,
+) -> Result<Response, Problem> {
+    caller.demand(Right::Read)?;
+    let (texts, is_one) = texts(&app, request.text, request.texts)?;
+    let reading = match request.reading {
+        ReadingName::Text => Reading::Text,
+        ReadingName::Words => Reading::Words,
+    };
+    let has_syntax = request.syntax;
+    let said = app.said(texts.iter().map(String::as_str));
+    let work = move |bench: &mut Bench<'_>| {
+        let mut json = Vec::with_capacity(512 * texts.len());
+        if !is_one {
+            json.extend_from_slice(b"{\"annotations\":[");
+        }
+        for (idx, text) in texts.iter().enumerate() {
+            if idx > 0 {
+                json.push(b',');
+            }
+            let remembered = bench.annotate(text, reading, caller.owner.user());
+            write(&mut json, remembered, has_syntax.then_some(&mut *bench));
+        }
+        if !is_one {
+            json.extend_from_slice(b"]}");
+        }
+        json
+    };
+    let json = app.engine.run(work).await?;
+    Ok(said.with(reply::json(StatusCode::OK, json)))
+}
+
+/// The texts of a request, and whether it is one that stands alone.
+fn texts(
+    app: &App,
+    text: Option<String>,
+    texts: Option<Vec<String>>,
+) -> Result<(Vec<String>, bool), Problem> {
+    let (texts, is_one) = match (text, texts) {
+        (Some(text), None) => (vec![text], true),
+        (None, Some(texts)) => (texts, false),
+        _ => {
+            let message = "there must be one of `text` and `texts`";
+            return Err(Problem::new(Code::WrongShape, message, r#"for example {"text": "play jazz"}"#));
+        }
+    };
+    let limit = app.config.max_batch;
+    if texts.len() > limit {
+        let message = format!("there are {} texts, more than {limit}", texts.len());
+        return Err(Problem::new(Code::TooMany, message, "send several requests"));
+    }
+    for (idx, text) in texts.iter().enumerate() {
+        demand_short(app, format_args!("text {idx}"), text)?;
+    }
+    Ok((texts, is_one))
+}
+
+/// An annotation with its tree.
+#[derive(Serialize)]
+struct WithParse<'a, 't> {
+    #[serde(flatten)]
+    remembered: Remembered<'t>,
+    parse: &'a [Node<'a>],
+}
+
+#[derive(Serialize)]
+struct Node<'a> {
+    head: Option<usize>,
+    relation: &'a str,
+    upos: &'static str,
+}
+
+/// Writes an annotation as JSON, with its tree if there is a bench to find it.
+pub(super) fn write(json: &mut Vec<u8>, remembered: Remembered<'_>, bench: Option<&mut Bench<'_>>) {
+    let written = match bench {
+        None => serde_json::to_writer(json, &remembered),
+        Some(bench) => {
+            let words: Vec<&str> = remembered.annotation.tokens.iter().map(|token| token.text).collect();
+            let parse = bench.parse(&words);
+            let nodes = parse.heads.iter().zip(&parse.relations).zip(&parse.upos);
+            let nodes = nodes.map(|((head, relation), upos)| Node {
+                head: head.checked_sub(1),
+                relation,
+                upos: upos.name(),
+            });
+            let nodes: Vec<Node<'_>> = nodes.collect();
+            serde_json::to_writer(json, &WithParse { remembered, parse: &nodes })
+        }
+    };
+    written.expect("annotations are plain data, and memory takes any text");
+}

@@ -1,0 +1,299 @@
+//! `/v1/concepts`: what was taught, listed, changed, taken out.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use meno::corpus;
+use meno::memory::{Concept, Draft, to_corpus};
+use meno_store::{Amendment, Query, Scope, write_concepts};
+use serde::{Deserialize, Deserializer};
+use serde_json::json;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::access::{By, Right, owner};
+use crate::extract::{Json, Parameters, blocking};
+use crate::problem::{Code, Problem};
+use crate::{App, reply, schema};
+
+/// How many concepts a page has at most.
+const MAX_PAGE: u64 = 1000;
+
+/// For whom an admin acts.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct OwnerQuery {
+    /// Only for admins: the owner for whom this is done; `everyone`, or `*` for all.
+    owner: Option<String>,
+}
+
+/// Which concepts to list.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// Part of the phrase, the slot or the value.
+    query: Option<String>,
+    /// The slot.
+    slot: Option<String>,
+    /// Only numbers above this one: the `next` of the page before.
+    after: Option<u64>,
+    /// At most so many.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<u64>,
+    /// Only for admins: the owner for whom this is done; `everyone`, or `*` for all.
+    owner: Option<String>,
+}
+
+/// List concepts, those of the owner and everyone's
+#[utoipa::path(
+    get,
+    path = "/v1/concepts",
+    params(ListQuery),
+    responses((status = 200, description = "A page of concepts", body = schema::Page))
+)]
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    Parameters(list): Parameters<ListQuery>,
+) -> Result<Response, Problem> {
+    caller.demand(Right::Read)?;
+    let scope = caller.scope(list.owner.as_deref())?;
+    let limit = list.limit.unwrap_or(100);
+    if !(1..=MAX_PAGE).contains(&limit) {
+        let message = format!("a page has 1 to {MAX_PAGE} concepts, not {limit}");
+        return Err(Problem::new(Code::WrongShape, message, "take the next page with `after`"));
+    }
+    let [text, slot] = [list.query, list.slot].map(Option::unwrap_or_default);
+    demand_no_null(&[&text, &slot])?;
+    let query = Query { text, slot, after: list.after.unwrap_or(0), limit: limit + 1 };
+    let mut concepts = blocking(&app, move |app| Ok(app.memory.list(&scope, &query)?)).await?;
+    // One more was asked for, to see whether there is another page.
+    let is_last = concepts.len() as u64 <= limit;
+    concepts.truncate(limit as usize);
+    let next = concepts.last().map(|concept| concept.id).filter(|_| !is_last);
+    Ok(reply::value(StatusCode::OK, &json!({ "concepts": concepts, "next": next })))
+}
+
+/// A concept to be learnt.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ConceptRequest {
+    /// The words, as they are said.
+    #[schema(example = "burpees and regrets")]
+    phrase: String,
+    /// The slot that they fill.
+    #[schema(example = "playlist")]
+    slot: String,
+    /// The known value that they are another name for.
+    #[serde(default)]
+    value: Option<String>,
+    /// Only for admins: the owner for whom it is learnt.
+    #[serde(default)]
+    owner: Option<String>,
+}
+
+/// Learn a concept; one of the same words and slot is changed
+#[utoipa::path(
+    post,
+    path = "/v1/concepts",
+    request_body = ConceptRequest,
+    responses((status = 201, description = "It is learnt, and on disk", body = schema::Concept))
+)]
+pub(crate) async fn teach(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    Json(request): Json<ConceptRequest>,
+) -> Result<Response, Problem> {
+    caller.demand(Right::Teach)?;
+    let owner = match &request.owner {
+        None => caller.owner.clone(),
+        Some(name) => {
+            caller.demand(Right::Admin)?;
+            owner(name)
+        }
+    };
+    let scope = Scope::Of(owner.clone());
+    let ConceptRequest { phrase, slot, value, .. } = request;
+    let draft = Draft { phrase, slot, value, owner, source: None };
+    let concept = blocking(&app, move |app| Ok(app.memory.learn(&scope, draft)?)).await?;
+    Ok(reply::value(StatusCode::CREATED, &concept))
+}
+
+/// The number of a concept in an address.
+type Id = Result<Path<u64>, PathRejection>;
+
+fn number(id: Id) -> Result<u64, Problem> {
+    id.map(|Path(id)| id).map_err(|_| {
+        Problem::new(
+            Code::NotFound,
+            "there is no such concept",
+            "concepts have numbers; GET /v1/concepts lists them",
+        )
+    })
+}
+
+/// Show a concept
+#[utoipa::path(
+    get,
+    path = "/v1/concepts/{id}",
+    params(("id" = u64, Path, description = "The number of the concept"), OwnerQuery),
+    responses((status = 200, description = "The concept", body = schema::Concept))
+)]
+pub(crate) async fn show(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    id: Id,
+    Parameters(query): Parameters<OwnerQuery>,
+) -> Result<Response, Problem> {
+    caller.demand(Right::Read)?;
+    let (id, scope) = (number(id)?, caller.scope(query.owner.as_deref())?);
+    let concept = blocking(&app, move |app| Ok(app.memory.concept(&scope, id)?)).await?;
+    let concept = concept.ok_or(meno_store::Error::NoConcept { id })?;
+    Ok(reply::value(StatusCode::OK, &concept))
+}
+
+/// What becomes of a concept; what is left out stays.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AmendmentRequest {
+    /// Other words.
+    #[serde(default)]
+    phrase: Option<String>,
+    /// Another slot.
+    #[serde(default)]
+    slot: Option<String>,
+    /// Another value that it is a name for, or null for none.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    value: Option<Option<String>>,
+}
+
+/// A field that is there, even if it is null.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// Change a concept
+#[utoipa::path(
+    patch,
+    path = "/v1/concepts/{id}",
+    params(("id" = u64, Path, description = "The number of the concept"), OwnerQuery),
+    request_body = AmendmentRequest,
+    responses((status = 200, description = "The concept as it is now", body = schema::Concept))
+)]
+pub(crate) async fn amend(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    id: Id,
+    Parameters(query): Parameters<OwnerQuery>,
+    Json(request): Json<AmendmentRequest>,
+) -> Result<Response, Problem> {
+    caller.demand(Right::Teach)?;
+    let (id, scope) = (number(id)?, caller.scope(query.owner.as_deref())?);
+    let AmendmentRequest { phrase, slot, value } = request;
+    let to = Amendment { phrase, slot, value };
+    let concept = blocking(&app, move |app| Ok(app.memory.amend(&scope, id, to)?)).await?;
+    Ok(reply::value(StatusCode::OK, &concept))
+}
+
+/// Forget a concept
+#[utoipa::path(
+    delete,
+    path = "/v1/concepts/{id}",
+    params(("id" = u64, Path, description = "The number of the concept"), OwnerQuery),
+    responses((status = 204, description = "It is forgotten"))
+)]
+pub(crate) async fn forget(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    id: Id,
+    Parameters(query): Parameters<OwnerQuery>,
+) -> Result<Response, Problem> {
+    caller.demand(Right::Teach)?;
+    let (id, scope) = (number(id)?, caller.scope(query.owner.as_deref())?);
+    blocking(&app, move |app| Ok(app.memory.remove(&scope, id)?)).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Take back the owner's last change that was not taken back yet
+#[utoipa::path(
+    post,
+    path = "/v1/concepts/undo",
+    params(OwnerQuery),
+    responses((status = 200, description = "What this changed", body = schema::Undone))
+)]
+pub(crate) async fn undo(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    Parameters(query): Parameters<OwnerQuery>,
+) -> Result<Response, Problem> {
+    caller.demand(Right::Teach)?;
+    let scope = caller.scope(query.owner.as_deref())?;
+    let changes = blocking(&app, move |app| Ok(app.memory.undo(&scope)?)).await?;
+    Ok(reply::value(StatusCode::OK, &json!({ "changes": changes })))
+}
+
+/// What to export.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ExportQuery {
+    /// Concepts, or the utterances in which they were learnt.
+    #[serde(default, rename = "as")]
+    form: Form,
+    /// Only for admins: the owner for whom this is done; `everyone`, or `*` for all.
+    owner: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Form {
+    /// Lines of JSON, as `meno memory import` reads them.
+    #[default]
+    Jsonl,
+    /// Lines of JSON with `tokens`, `ner_tags` and `intent`, to train on.
+    Corpus,
+}
+
+/// Take out concepts, as they are or to train on
+#[utoipa::path(
+    get,
+    path = "/v1/concepts/export",
+    params(ExportQuery),
+    responses((status = 200, description = "Lines of JSON", body = String, content_type = "application/x-ndjson"))
+)]
+pub(crate) async fn export(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    Parameters(query): Parameters<ExportQuery>,
+) -> Result<Response, Problem> {
+    caller.demand(Right::Read)?;
+    let scope = caller.scope(query.owner.as_deref())?;
+    let text = blocking(&app, move |app| {
+        let concepts = app.memory.list(&scope, &Query::default())?;
+        Ok(match query.form {
+            Form::Jsonl => lines(&concepts),
+            Form::Corpus => match to_corpus(&concepts).corpus {
+                corpus if corpus.utterances.is_empty() => Vec::new(),
+                corpus => corpus::to_jsonl(&corpus).map_err(meno_store::Error::from)?.into_bytes(),
+            },
+        })
+    })
+    .await?;
+    Ok(reply::typed(StatusCode::OK, "application/x-ndjson", text))
+}
+
+fn lines(concepts: &[Concept]) -> Vec<u8> {
+    let mut text = Vec::new();
+    write_concepts(&mut text, concepts).expect("memory takes any text");
+    text
+}
+
+/// Refuses what PostgreSQL cannot compare.
+fn demand_no_null(texts: &[&str]) -> Result<(), Problem> {
+    match texts.iter().any(|text| text.contains('\0')) {
+        true => Err(Problem::new(Code::WrongShape, "there is a null character in it", "take it out")),
+        false => Ok(()),
+    }
+}

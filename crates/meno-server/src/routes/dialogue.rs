@@ -1,0 +1,118 @@
+//! `/v1/dialogue`: turns of a conversation that asks, learns and remembers.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use meno_store::{Change, Scope};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::annotate;
+use crate::access::{By, Right};
+use crate::engine::Bench;
+use crate::extract::{Json, blocking, demand_short};
+use crate::problem::{Code, Problem};
+use crate::{App, reply, schema};
+
+/// The longest name of a session.
+const MAX_NAME: usize = 64;
+
+/// A turn.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TurnRequest {
+    /// The dialogue, by a name that the client chooses.
+    #[schema(pattern = "^[A-Za-z0-9_-]{1,64}$", example = "kitchen-1")]
+    session: String,
+    /// What was said.
+    #[schema(example = "play burpees and regrets")]
+    text: String,
+}
+
+/// As [`schema::Turn`].
+#[derive(Serialize)]
+struct Turn<'a> {
+    session: &'a str,
+    reply: &'a RawValue,
+    annotation: &'a RawValue,
+    concepts: Vec<u64>,
+}
+
+/// Take a turn
+///
+/// A session belongs to the owner of the token. It ends when nobody speaks for a while.
+#[utoipa::path(
+    post,
+    path = "/v1/dialogue",
+    request_body = TurnRequest,
+    responses((status = 200, description = "What is said in return", body = schema::Turn))
+)]
+pub(crate) async fn turn(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    Json(TurnRequest { session: name, text }): Json<TurnRequest>,
+) -> Result<Response, Problem> {
+    caller.demand(Right::Teach)?;
+    demand_name(&name)?;
+    demand_short(&app, "the text", &text)?;
+    let said = app.said([text.as_str()]);
+    let session = app.sessions.session(&caller.owner, &name, Instant::now());
+    let mut state = session.lock().await;
+    let (before, assistant, owner) = (state.clone(), app.assistant.clone(), caller.owner.clone());
+    let work = move |bench: &mut Bench<'_>| {
+        let (turn, edits) = assistant.listen(&mut bench.worker, bench.memory, &owner, before, &text);
+        let mut annotation = Vec::new();
+        annotate::write(&mut annotation, turn.heard, None);
+        (turn.state, raw(&turn.reply), annotation, edits)
+    };
+    let (after, reply, annotation, edits) = app.engine.run(work).await?;
+    // If it cannot be learnt, the turn has not happened.
+    let changes: Vec<Change> = match edits.is_empty() {
+        true => Vec::new(),
+        false => {
+            let scope = Scope::Of(caller.owner.clone());
+            blocking(&app, move |app| Ok(app.memory.edit(&scope, edits)?)).await?
+        }
+    };
+    *state = after;
+    let annotation: Box<RawValue> = serde_json::from_slice(&annotation).expect("it was just written");
+    let concepts =
+        changes.iter().filter_map(|change| change.after.as_ref()).map(|concept| concept.id).collect();
+    let turn = Turn { session: &name, reply: &reply, annotation: &annotation, concepts };
+    Ok(said.with(reply::value(StatusCode::OK, &turn)))
+}
+
+/// End a dialogue
+#[utoipa::path(
+    delete,
+    path = "/v1/dialogue/{session}",
+    params(("session" = String, Path, description = "The dialogue", pattern = "^[A-Za-z0-9_-]{1,64}$")),
+    responses((status = 204, description = "It is not there any more"))
+)]
+pub(crate) async fn end(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
+    caller.demand(Right::Teach)?;
+    demand_name(&name)?;
+    app.sessions.end(&caller.owner, &name);
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+fn demand_name(name: &str) -> Result<(), Problem> {
+    let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(is_fit) {
+        return Ok(());
+    }
+    let hint = "1 to 64 letters, digits, `_` and `-`";
+    Err(Problem::new(Code::WrongShape, "this is no name of a session", hint))
+}
+
+fn raw(value: &impl Serialize) -> Box<RawValue> {
+    serde_json::value::to_raw_value(value).expect("replies are plain data")
+}

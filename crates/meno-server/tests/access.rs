@@ -1,0 +1,204 @@
+//! Tokens: who gets in, what each may do, and that users are apart.
+
+mod support;
+
+use meno::memory::Owner;
+use meno_server::schema::{Annotation, Concept, ModelInfo, Page, Turn, Undone};
+use meno_server::{Config, Server, TokenSource, new_token};
+use serde_json::{Value, json};
+use support::{Answer, Running, config};
+
+/// A server with tokens, and one for each of these: name and rights.
+fn with_tokens<const N: usize>(users: [(&str, &str); N]) -> (Running, [String; N]) {
+    let made = users.map(|(name, rights)| new_token(name, rights).unwrap());
+    let lines: Vec<String> = made.iter().map(|(_, line)| line.clone()).collect();
+    let server = Running::start(Config { tokens: Some(TokenSource::Lines(lines.join("\n"))), ..config() });
+    (server, made.map(|(token, _)| token))
+}
+
+fn by(server: &Running, token: &str, method: &str, path: &str, body: &Value) -> Answer {
+    server.client().with_token(token).json(method, path, body)
+}
+
+#[test]
+fn nobody_gets_in_without_a_token() {
+    let (server, [anna]) = with_tokens([("anna", "read")]);
+    for (method, path) in [
+        ("POST", "/v1/annotate"),
+        ("POST", "/v1/dialogue"),
+        ("DELETE", "/v1/dialogue/s"),
+        ("GET", "/v1/concepts"),
+        ("POST", "/v1/concepts"),
+        ("GET", "/v1/concepts/1"),
+        ("PATCH", "/v1/concepts/1"),
+        ("DELETE", "/v1/concepts/1"),
+        ("POST", "/v1/concepts/undo"),
+        ("GET", "/v1/concepts/export"),
+        ("GET", "/v1/model"),
+        ("POST", "/v1/model/reload"),
+        ("POST", "/model/parse"),
+        ("GET", "/metrics"),
+    ] {
+        let answer = server.send(method, path, &json!({}));
+        assert_eq!(answer.refusal(), (401, "no_token".to_owned()), "{method} {path}");
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+    }
+    for path in ["/", "/page/app.js", "/healthz", "/readyz", "/openapi.json"] {
+        assert_eq!(server.get(path).status, 200, "{path}");
+    }
+    for value in ["", "Bearer", "Bearer ", "Bearer x", &format!("Basic {anna}"), &format!("Bearer {anna}x")] {
+        let answer = server.client().send("GET", "/v1/model", &[("authorization", value)], None);
+        assert_eq!(answer.refusal().0, 401, "{value}");
+    }
+    let value = format!("bearer  {anna}");
+    assert_eq!(server.client().send("GET", "/v1/model", &[("authorization", &value)], None).status, 200);
+    // With tokens the server may have any name.
+    let headers = [("authorization", value.as_str()), ("host", "meno.example")];
+    assert_eq!(server.client().send("GET", "/v1/model", &headers, None).status, 200);
+}
+
+#[test]
+fn rights_are_what_they_say() {
+    let (server, [reader, teacher, admin]) =
+        with_tokens([("anna", "read"), ("anna", "teach"), ("root", "admin")]);
+    let text = json!({ "text": "play" });
+    let turn = json!({ "text": "play", "session": "s" });
+    let concept = json!({ "phrase": "red moon", "slot": "album" });
+    let for_ben = json!({ "phrase": "red moon", "slot": "album", "owner": "ben" });
+    let none = Value::Null;
+    for (method, path, body, allowed) in [
+        ("POST", "/v1/annotate", &text, [true, false, true]),
+        ("POST", "/model/parse", &text, [true, false, true]),
+        ("GET", "/v1/concepts", &none, [true, false, true]),
+        ("GET", "/v1/concepts/export", &none, [true, false, true]),
+        ("GET", "/v1/model", &none, [true, false, true]),
+        ("GET", "/metrics", &none, [true, false, true]),
+        ("POST", "/v1/dialogue", &turn, [false, true, true]),
+        ("DELETE", "/v1/dialogue/s", &none, [false, true, true]),
+        ("POST", "/v1/concepts", &concept, [false, true, true]),
+        ("POST", "/v1/concepts/undo", &none, [false, true, true]),
+        ("POST", "/v1/concepts", &for_ben, [false, false, true]),
+        ("GET", "/v1/concepts?owner=ben", &none, [false, false, true]),
+        ("GET", "/v1/concepts?owner=*", &none, [false, false, true]),
+        ("GET", "/v1/concepts/export?owner=*", &none, [false, false, true]),
+        ("POST", "/v1/concepts/undo?owner=ben", &none, [false, false, true]),
+        ("POST", "/v1/model/reload", &none, [false, false, true]),
+    ] {
+        for (token, allowed) in [&reader, &teacher, &admin].into_iter().zip(allowed) {
+            let answer = by(&server, token, method, path, body);
+            match allowed {
+                true => assert!(answer.status < 300, "{method} {path}: {}", answer.text()),
+                false => assert_eq!(answer.refusal(), (403, "forbidden".to_owned()), "{method} {path}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn users_are_apart() {
+    let (server, [anna, ben, all, admin]) = with_tokens([
+        ("anna", "read,teach"),
+        ("ben", "read,teach"),
+        ("everyone", "read,teach"),
+        ("root", "admin"),
+    ]);
+    let teach = |token: &str, phrase: &str| -> u64 {
+        let body = json!({ "phrase": phrase, "slot": "album" });
+        by(&server, token, "POST", "/v1/concepts", &body).ok::<Concept>(201).id
+    };
+    let (annas, shared) = (teach(&anna, "zorblax road"), teach(&all, "quux avenue"));
+    let listed = |token: &str, query: &str| -> Vec<u64> {
+        let page: Page = by(&server, token, "GET", &format!("/v1/concepts{query}"), &Value::Null).ok(200);
+        page.concepts.iter().map(|concept| concept.id).collect()
+    };
+    assert_eq!(listed(&anna, ""), [annas, shared]);
+    assert_eq!(listed(&ben, ""), [shared]);
+    assert_eq!(listed(&ben, "?query=zorblax"), [] as [u64; 0]);
+    assert_eq!(listed(&admin, ""), [shared]);
+    assert_eq!(listed(&admin, "?owner=anna"), [annas, shared]);
+    assert_eq!(listed(&admin, "?owner=*"), [annas, shared]);
+
+    let recalls = |token: &str, text: &str| -> Vec<u64> {
+        let annotation: Annotation =
+            by(&server, token, "POST", "/v1/annotate", &json!({ "text": text })).ok(200);
+        annotation.memory.iter().map(|recalled| recalled.concept).collect()
+    };
+    assert_eq!(recalls(&anna, "play zorblax road now"), [annas]);
+    assert_eq!(recalls(&ben, "play zorblax road now"), [] as [u64; 0]);
+    assert_eq!(recalls(&admin, "play zorblax road now"), [] as [u64; 0]);
+    assert_eq!(recalls(&ben, "play quux avenue now"), [shared]);
+    for path in ["/v1/concepts/export", "/metrics"] {
+        assert!(!by(&server, &ben, "GET", path, &Value::Null).text().contains("zorblax"), "{path}");
+    }
+
+    let path = format!("/v1/concepts/{annas}");
+    for method in ["GET", "PATCH", "DELETE"] {
+        assert_eq!(by(&server, &ben, method, &path, &json!({})).refusal().0, 404, "{method}");
+    }
+    let shared_path = format!("/v1/concepts/{shared}");
+    assert_eq!(by(&server, &ben, "DELETE", &shared_path, &Value::Null).refusal().0, 403);
+    let undone: Undone = by(&server, &ben, "POST", "/v1/concepts/undo", &Value::Null).ok(200);
+    assert!(undone.changes.is_empty());
+    assert_eq!(recalls(&anna, "play zorblax road now"), [annas]);
+
+    // A session of the same name is another one, and what it teaches is its owner's.
+    let say = |token: &str, text: &str| -> Turn {
+        by(&server, token, "POST", "/v1/dialogue", &json!({ "session": "s", "text": text })).ok(200)
+    };
+    assert!(say(&ben, "play zorblax road now").reply.options.is_some());
+    assert!(say(&anna, "an album").concepts.is_empty());
+    let taught = say(&ben, "an album").concepts;
+    assert_eq!(recalls(&ben, "play zorblax road now"), taught);
+    assert_eq!(recalls(&anna, "play zorblax road now"), [annas]);
+    assert_eq!(by(&server, &admin, "DELETE", &format!("{path}?owner=*"), &Value::Null).status, 204);
+    assert_eq!(recalls(&anna, "play zorblax road now"), [] as [u64; 0]);
+}
+
+#[test]
+fn without_tokens_there_is_one_owner() {
+    let server = Running::start(Config { owner: Owner::User("anna".to_owned()), ..config() });
+    let concept: Concept =
+        server.post("/v1/concepts", &json!({ "phrase": "red moon", "slot": "album" })).ok(201);
+    assert_eq!(concept.owner.as_deref(), Some("anna"));
+}
+
+#[test]
+fn tokens_are_read_again_with_the_model() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tokens");
+    let [(root, root_line), (anna, anna_line)] =
+        [("root", "admin"), ("anna", "read")].map(|(name, rights)| new_token(name, rights).unwrap());
+    std::fs::write(&path, format!("{root_line}\n{anna_line}\n")).unwrap();
+    let server = Running::start(Config { tokens: Some(TokenSource::File(path.clone())), ..config() });
+    let status = |token: &str| by(&server, token, "GET", "/v1/model", &Value::Null).status;
+    let reload = || by(&server, &root, "POST", "/v1/model/reload", &Value::Null);
+    assert_eq!(status(&anna), 200);
+    std::fs::write(&path, "nonsense").unwrap();
+    assert_eq!(reload().refusal(), (422, "bad_model".to_owned()));
+    assert_eq!(status(&anna), 200);
+    std::fs::write(&path, root_line).unwrap();
+    assert_eq!(reload().ok::<ModelInfo>(200).generation, 2);
+    assert_eq!(status(&anna), 401);
+}
+
+#[test]
+fn other_addresses_need_tokens() {
+    for listen in ["0.0.0.0:0", "[::]:0"] {
+        let error = Server::bind(Config { listen: listen.to_owned(), ..config() }).err().unwrap();
+        let problem = format!("{listen} can be reached by others, and there are no tokens");
+        assert_eq!(error.to_string(), problem);
+        assert!(error.hint().unwrap().contains("--tokens"), "{error:?}");
+    }
+    let (_, line) = new_token("anna", "read").unwrap();
+    let tokens = Some(TokenSource::Lines(line));
+    Server::bind(Config { listen: "0.0.0.0:0".to_owned(), tokens, ..config() }).unwrap();
+    for (listen, problem) in
+        [("localhost", "`localhost` is no address"), ("127.0.0.1:99999", "is no address")]
+    {
+        let error = Server::bind(Config { listen: listen.to_owned(), ..config() }).err().unwrap();
+        assert!(error.to_string().contains(problem), "{error}");
+    }
+    let taken = Running::start(config());
+    let error = Server::bind(Config { listen: taken.address.to_string(), ..config() }).err().unwrap();
+    assert!(error.to_string().starts_with("cannot listen on 127.0.0.1:"), "{error}");
+}

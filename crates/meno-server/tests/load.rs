@@ -1,0 +1,212 @@
+//! Under load and at the edges: a new model, a full queue, clients that are slow, the end.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use meno_server::Config;
+use meno_server::schema::{Annotation, ModelInfo};
+use serde_json::{Value, json};
+use support::{Client, Running, config, model, other_model, within};
+
+/// Some seconds of work for one thread.
+fn much() -> Value {
+    json!({ "texts": vec!["play the wall in paris ".repeat(150); 256] })
+}
+
+#[test]
+fn a_new_model_answers_and_no_request_is_dropped() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("m");
+    std::fs::copy(model(), &path).unwrap();
+    let server = Running::start(Config { model: path.clone(), ..config() });
+    let scores = std::sync::Mutex::new(BTreeSet::new());
+    let (is_done, n_answers) = (AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let mut client = server.client();
+                while !is_done.load(Ordering::Relaxed) {
+                    let answer =
+                        client.json("POST", "/v1/annotate", &json!({ "text": "play zorblax road now" }));
+                    let annotation: Annotation = answer.ok(200);
+                    let score = annotation.tokens[0].reason.as_ref().map(|reason| reason.score.clone());
+                    scores.lock().unwrap().insert(score);
+                    n_answers.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        for (generation, source) in (2..).zip([other_model(), model()].into_iter().cycle().take(20)) {
+            std::fs::copy(&source, &path).unwrap();
+            let info: ModelInfo = server.post("/v1/model/reload", &Value::Null).ok(200);
+            assert_eq!(info.generation, generation);
+            let is_other = source == other_model();
+            assert_eq!(info.recipe, if is_other { "paper" } else { "tagger" });
+            // Whoever asks after the answer is answered by the new model.
+            let answer = server.post("/v1/annotate", &json!({ "text": "play zorblax road now" }));
+            assert_eq!(answer.ok::<Annotation>(200).tokens[0].reason.is_none(), is_other);
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(scores.into_inner().unwrap(), BTreeSet::from([None, Some("concept".to_owned())]));
+    assert!(n_answers.into_inner() > 20);
+}
+
+#[test]
+fn a_bad_model_file_leaves_the_old_model() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("m");
+    std::fs::copy(model(), &path).unwrap();
+    let server = Running::start(Config { model: path.clone(), ..config() });
+    std::fs::write(&path, "not a model").unwrap();
+    let answer = server.post("/v1/model/reload", &Value::Null);
+    assert_eq!(answer.refusal(), (422, "bad_model".to_owned()));
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(server.post("/v1/model/reload", &Value::Null).refusal(), (422, "bad_model".to_owned()));
+    let info: ModelInfo = server.get("/v1/model").ok(200);
+    assert_eq!(info.generation, 1);
+    assert_eq!(server.post("/v1/annotate", &json!({ "text": "play" })).status, 200);
+}
+
+#[test]
+fn a_full_queue_refuses_and_the_others_are_answered() {
+    let server =
+        Running::start(Config { threads: 1, queue: 1, timeout: Duration::from_secs(60), ..config() });
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let send = || {
+            let answer = server.post("/v1/annotate", &much());
+            if answer.status == 429 {
+                assert_eq!(answer.refusal().1, "busy");
+                assert_eq!(answer.header("retry-after"), Some("1"));
+            }
+            answer.status
+        };
+        let threads: Vec<_> = (0..6).map(|_| scope.spawn(send)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let count = |status: u16| statuses.iter().filter(|&&found| found == status).count();
+    assert!(count(200) >= 2 && count(429) >= 2, "{statuses:?}");
+    assert_eq!(count(200) + count(429), 6, "{statuses:?}");
+    let rejected = format!("meno_rejected_total {}", count(429));
+    assert!(server.get("/metrics").text().lines().any(|line| line == rejected));
+}
+
+#[test]
+fn a_request_that_waits_too_long_is_given_up() {
+    let server = Running::start(Config { threads: 1, timeout: Duration::from_millis(100), ..config() });
+    let answer = server.post("/v1/annotate", &much());
+    assert_eq!(answer.refusal(), (503, "too_slow".to_owned()));
+    assert_eq!(answer.header("retry-after"), Some("1"));
+}
+
+#[test]
+fn the_end_waits_for_what_is_under_way() {
+    let timeout = Duration::from_secs(60);
+    let mut server = Running::start(Config { threads: 1, timeout, grace: timeout, ..config() });
+    let mut idle = server.client();
+    assert_eq!(idle.get("/healthz").status, 200);
+    let mut busy = server.client();
+    let address = server.address;
+    let answer = std::thread::scope(|scope| {
+        let answer = scope.spawn(|| busy.json("POST", "/v1/annotate", &much()));
+        within(timeout, || server.get("/metrics").text().contains("meno_connections 3"));
+        std::thread::sleep(Duration::from_millis(100));
+        server.stop();
+        within(timeout, || std::net::TcpStream::connect(address).is_err());
+        answer.join().unwrap()
+    });
+    assert_eq!(answer.status, 200);
+    assert!(idle.answer(false).is_none(), "an idle connection is closed");
+    server.join();
+}
+
+#[test]
+fn the_end_does_not_wait_for_ever() {
+    let mut server = Running::start(Config { grace: Duration::from_millis(200), ..config() });
+    let mut slow = server.client();
+    slow.stream.write_all(b"POST /v1/annotate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{").unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    let start = Instant::now();
+    server.stop();
+    server.join();
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+/// A client that sends a byte now and then, or nothing, is sent away.
+#[test]
+fn slow_clients_do_not_hold_connections() {
+    let timeout = Duration::from_millis(300);
+    let server = Running::start(Config { connections: 2, timeout, ..config() });
+    let mut silent = server.client();
+    let mut slow = server.client();
+    let start = Instant::now();
+    for byte in b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-slow: aaaaaaaaaaaaaaaaaaaaaaa" {
+        if slow.stream.write_all(&[*byte]).is_err() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(silent.answer(false).is_none());
+    // Perhaps it is told that it was too slow.
+    assert!(slow.answer(false).is_none_or(|answer| answer.status == 408));
+    assert!(start.elapsed() < Duration::from_secs(10));
+    // There are places again.
+    assert_eq!(server.get("/healthz").status, 200);
+
+    let mut body = server.client();
+    body.stream.write_all(b"POST /v1/annotate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{").unwrap();
+    assert_eq!(body.answer(false).unwrap().refusal(), (408, "slow_body".to_owned()));
+}
+
+/// A client that does not take its answer is sent away too.
+#[test]
+fn a_client_that_does_not_read_is_sent_away() {
+    let server = Running::start(Config { connections: 1, timeout: Duration::from_secs(1), ..config() });
+    let mut deaf = server.client();
+    let request = b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    // More answers than the system keeps for it.
+    for _ in 0..2000 {
+        deaf.stream.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+        if deaf.stream.write_all(request).is_err() {
+            break;
+        }
+    }
+    // The only place is free again.
+    assert_eq!(server.get("/healthz").status, 200);
+}
+
+#[test]
+fn connections_wait_for_a_place() {
+    let server = Running::start(Config { connections: 1, ..config() });
+    let mut first = server.client();
+    assert_eq!(first.get("/healthz").status, 200);
+    let mut second = server.client();
+    second.stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    second.stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    assert!(second.answer(false).is_none());
+    drop(first);
+    second.stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    assert_eq!(second.answer(false).unwrap().status, 200);
+}
+
+#[test]
+fn bytes_that_are_no_request_do_no_harm() {
+    let server = Running::start(config());
+    let mut random = meno::random::Random::new(7);
+    for n in 0..300 {
+        let mut client = Client::new(server.address);
+        let mut bytes: Vec<u8> = (0..n).map(|_| (random.next_u64() & 0xff) as u8).collect();
+        if n % 3 == 0 {
+            bytes.splice(0..0, *b"POST /v1/annotate HTTP/1.1\r\nhost: localhost\r\n");
+        }
+        let _ = client.stream.write_all(&bytes);
+        let _ = client.stream.shutdown(std::net::Shutdown::Write);
+        if let Some(answer) = client.answer(false) {
+            assert!((400..500).contains(&answer.status), "{}", answer.status);
+        }
+    }
+    assert_eq!(server.get("/healthz").status, 200);
+}

@@ -1,0 +1,267 @@
+//! What the tests of the server share: a server in this process, and a client that says exactly what it is told.
+
+#![allow(dead_code)]
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use meno_server::{Config, Server, Stop};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// A span tagger for albums and cities; `play zorblax road now` makes it ask about `zorblax road`.
+pub fn model() -> PathBuf {
+    kept("span_tagger-1.meno")
+}
+
+/// Another model, of the paper's kind.
+pub fn other_model() -> PathBuf {
+    kept("format-1.meno")
+}
+
+fn kept(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../meno/tests/models").join(name)
+}
+
+/// On a free port, with two threads.
+pub fn config() -> Config {
+    Config { listen: "127.0.0.1:0".to_owned(), threads: 2, ..Config::new(model()) }
+}
+
+/// A server that ends with this.
+pub struct Running {
+    pub address: SocketAddr,
+    stop: Stop,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    pub fn start(config: Config) -> Running {
+        let server = Server::bind(config).unwrap();
+        let (address, stop) = (server.address(), server.stopper());
+        let thread = std::thread::spawn(move || server.run().unwrap());
+        Running { address, stop, thread: Some(thread) }
+    }
+
+    /// Asks the server to end.
+    pub fn stop(&self) {
+        self.stop.stop();
+    }
+
+    /// Waits for the end.
+    pub fn join(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+
+    pub fn client(&self) -> Client {
+        Client::new(self.address)
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.client().send("GET", path, &[], None)
+    }
+
+    pub fn post(&self, path: &str, body: &Value) -> Answer {
+        self.client().json("POST", path, body)
+    }
+
+    pub fn send(&self, method: &str, path: &str, body: &Value) -> Answer {
+        self.client().json(method, path, body)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+        self.join();
+    }
+}
+
+/// A connection.
+pub struct Client {
+    pub stream: TcpStream,
+    host: String,
+    token: Option<String>,
+}
+
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Client {
+    pub fn new(address: SocketAddr) -> Client {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        Client { stream, host: address.to_string(), token: None }
+    }
+
+    pub fn with_token(self, token: &str) -> Client {
+        Client { token: Some(token.to_owned()), ..self }
+    }
+
+    pub fn get(&mut self, path: &str) -> Answer {
+        self.send("GET", path, &[], None)
+    }
+
+    pub fn json(&mut self, method: &str, path: &str, body: &Value) -> Answer {
+        self.send(method, path, &[("content-type", "application/json")], Some(body.to_string().as_bytes()))
+    }
+
+    pub fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> Answer {
+        let mut text = format!("{method} {path} HTTP/1.1\r\n");
+        if !headers.iter().any(|(name, _)| *name == "host") {
+            text += &format!("host: {}\r\n", self.host);
+        }
+        if let Some(token) = &self.token {
+            text += &format!("authorization: Bearer {token}\r\n");
+        }
+        headers.iter().for_each(|(name, value)| text += &format!("{name}: {value}\r\n"));
+        if let Some(body) = body {
+            text += &format!("content-length: {}\r\n", body.len());
+        }
+        let mut bytes = format!("{text}\r\n").into_bytes();
+        bytes.extend_from_slice(body.unwrap_or_default());
+        // It may be refused before all of it is there.
+        let _ = self.stream.write_all(&bytes);
+        self.answer(method == "HEAD").expect("an answer")
+    }
+
+    /// Reads an answer; `None` if the connection ends before.
+    pub fn answer(&mut self, is_head: bool) -> Option<Answer> {
+        let mut bytes = Vec::new();
+        let head = loop {
+            if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+                break at;
+            }
+            self.more(&mut bytes)?;
+        };
+        let text = String::from_utf8(bytes[..head].to_vec()).unwrap();
+        let mut lines = text.split("\r\n");
+        let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
+        let header =
+            |line: &str| line.split_once(": ").map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let headers: Vec<(String, String)> = lines.filter_map(header).collect();
+        let mut answer = Answer { status, headers, body: Vec::new() };
+        let length = match answer.header("content-length") {
+            Some(length) if !is_head => length.parse().unwrap(),
+            _ => 0,
+        };
+        while bytes.len() < head + 4 + length {
+            self.more(&mut bytes)?;
+        }
+        answer.body = bytes.split_off(head + 4);
+        Some(answer)
+    }
+
+    fn more(&mut self, bytes: &mut Vec<u8>) -> Option<()> {
+        let mut piece = [0; 16 * 1024];
+        match self.stream.read(&mut piece) {
+            Ok(n) if n > 0 => bytes.extend_from_slice(&piece[..n]),
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    /// The body, which must have exactly this shape.
+    pub fn read<T: DeserializeOwned>(&self) -> T {
+        assert_eq!(self.header("content-type"), Some("application/json"), "{}", self.text());
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    pub fn value(&self) -> Value {
+        self.read()
+    }
+
+    /// The shape of an answer with this status.
+    pub fn ok<T: DeserializeOwned>(&self, status: u16) -> T {
+        assert_eq!(self.status, status, "{}", self.text());
+        self.read()
+    }
+
+    /// The status and the code of a refusal, which has the shape that all have.
+    pub fn refusal(&self) -> (u16, String) {
+        let failure: meno_server::schema::Failure = self.read();
+        assert!(!failure.error.message.is_empty());
+        (self.status, failure.error.code)
+    }
+}
+
+/// Waits until something holds, and gives how long that took.
+pub fn within(limit: Duration, mut holds: impl FnMut() -> bool) -> Duration {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < limit, "not within {limit:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    start.elapsed()
+}
+
+/// A PostgreSQL server that ends with this.
+pub struct Database {
+    dir: PathBuf,
+    pub address: String,
+}
+
+impl Database {
+    /// `None`, loudly, where none can be had.
+    pub fn start() -> Option<Database> {
+        // The path of a socket must be short.
+        let dir = std::env::temp_dir().join(format!("meno-pg-s{}", std::process::id()));
+        match script(&["start", dir.to_str().unwrap(), &std::process::id().to_string()]) {
+            Ok(address) => Some(Database { dir, address }),
+            Err(reason) => {
+                // Not by `eprintln`, which the test harness keeps to itself.
+                let _ =
+                    writeln!(std::io::stderr(), "left out: tests on PostgreSQL, because there is {reason}");
+                None
+            }
+        }
+    }
+
+    /// Ends it as a power cut would.
+    pub fn kill(&self) {
+        script(&["kill", self.dir.to_str().unwrap()]).unwrap();
+    }
+
+    pub fn restart(&self) {
+        script(&["start", self.dir.to_str().unwrap()]).unwrap();
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let _ = script(&["stop", self.dir.to_str().unwrap()]);
+    }
+}
+
+fn script(args: &[&str]) -> Result<String, String> {
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scripts/postgres.sh");
+    let output = Command::new(script).args(args).output().map_err(|error| error.to_string())?;
+    let [stdout, stderr] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    if output.status.success() { Ok(stdout.trim().to_owned()) } else { Err(stderr.trim().to_owned()) }
+}
