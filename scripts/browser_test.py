@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Uses the playground as a person would, in a headless Chromium. Run by scripts/browser_test.sh.
 
-    browser_test.py MENO MODEL OUT [--picture FILE]
+    browser_test.py MENO MODEL WORDS OUT [--picture FILE]
 
-Every test begins on a fresh page with an empty store. A test fails on an error in the browser's console too, which is where
+MODEL judges concepts, WORDS is a model that judges words. Every test begins on a fresh page with an empty store. A test fails on an error in the browser's console too, which is where
 violations of the content security policy are told.
 """
 
@@ -45,11 +45,17 @@ def free_port():
 class Server:
     """`meno serve` with a store of its own."""
 
-    def __init__(self, meno, model, *args):
+    def __init__(self, meno, model, has_tokens=False):
         self.folder = tempfile.TemporaryDirectory()
-        self.port = free_port()
-        self.address = f"http://127.0.0.1:{self.port}"
-        command = [meno, "serve", model, "--store", f"{self.folder.name}/concepts.db", "--listen", f"127.0.0.1:{self.port}", *args]
+        listen = f"127.0.0.1:{free_port()}"
+        self.address = f"http://{listen}"
+        command = [meno, "serve", model, "--store", f"{self.folder.name}/concepts.db", "--listen", listen]
+        self.token = None
+        if has_tokens:
+            tokens = ["--tokens", f"{self.folder.name}/tokens.txt"]
+            made = subprocess.run([meno, "token", "anna", "read,teach", *tokens], check=True, capture_output=True, text=True)
+            self.token = made.stdout.strip()
+            command += tokens
         self.process = subprocess.Popen(command)
         wait(self.is_ready, "the server to start")
 
@@ -450,6 +456,44 @@ def is_good_to_look_at(page):
     assert len(seen) == 2, "the button changes light and dark"
 
 
+def a_token_is_asked_for_once(page):
+    """On a server with tokens."""
+    dialog = page.one("#token-dialog")
+    wait(dialog.is_displayed, "the dialog")
+    page.errors()  # That the requests were refused is what is tested.
+    page.one("#token").send_keys("wrong", Keys.ENTER)
+    wait(lambda: page.one("#token").is_displayed() and page.one("#token").get_attribute("value") == "", "the dialog again")
+    page.one("#token").send_keys(page.server.token, Keys.ENTER)
+    wait(lambda: page.one("#model").text, "the model")
+    page.errors()
+    page.one("#text").send_keys("wake me at six")
+    wait(lambda: page.count(".word") == 4, "the words")
+    page.say(NEW)
+    wait(lambda: page.count("#options button"), "a question")
+    page.driver.refresh()
+    wait(lambda: page.one("#model").text, "the model, without another question")
+    assert not page.one("#token-dialog").is_displayed() and page.one("#forget-token").is_displayed()
+    assert page.errors() == []
+    page.one("#forget-token").click()
+    wait(page.one("#token-dialog").is_displayed, "the dialog after the token was forgotten")
+    page.one("#token-cancel").click()
+    wait(page.one("#trouble").is_displayed, "why nothing is there")
+    page.errors()
+
+
+def picture_of_the_readme(page):
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 1240, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+    page.open()
+    teach(page)
+    page.say(AGAIN)
+    wait(lambda: len(page.replies()) == 4, "the last reply")
+    page.type("Wake me up with Burpees and Regrets at half past six tomorrow!")
+    page.driver.execute_script("document.activeElement.blur(); window.scrollTo(0, 0)")
+    time.sleep(0.3)
+    page.picture("readme.png")
+    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 TESTS = [
     words_are_tinted_and_labelled_as_one_types,
     runners_up_are_shown_on_hover_and_focus,
@@ -466,7 +510,12 @@ TESTS = [
     a_server_that_is_gone_is_told,
     nothing_is_asked_of_others,
     is_good_to_look_at,
+    picture_of_the_readme,
 ]
+
+# On a server with a model that judges words, and on one with tokens.
+WORD_TESTS = [the_page_decides_as_the_server_does, the_slider_moves_the_threshold]
+TOKEN_TESTS = [a_token_is_asked_for_once]
 
 
 def browser():
@@ -483,8 +532,11 @@ def browser():
 
 def run(test, page):
     try:
-        page.server.forget_all()
-        page.open()
+        if page.server.token is None:
+            page.server.forget_all()
+            page.open()
+        else:
+            page.driver.get(page.server.address)
         page.driver.execute_script("localStorage.clear(); sessionStorage.clear()")
         page.errors()
         test(page)
@@ -500,27 +552,32 @@ def run(test, page):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("meno")
+    parser.add_argument("meno", type=os.path.abspath)
     parser.add_argument("model")
+    parser.add_argument("words")
     parser.add_argument("out", type=Path)
     parser.add_argument("--picture", help="where to keep the picture of the README")
     parser.add_argument("--only", default="", help="tests with this in their name")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    server = Server(os.path.abspath(args.meno), os.path.abspath(args.model))
-    driver = None
+    passed, driver = [], browser()
     try:
-        driver = browser()
-        page = Page(driver, server, args.out)
-        passed = [run(test, page) for test in TESTS if args.only in test.__name__]
+        for model, has_tokens, tests in [
+            (args.model, False, TESTS), (args.words, False, WORD_TESTS), (args.model, True, TOKEN_TESTS),
+        ]:
+            tests = [test for test in tests if args.only in test.__name__]
+            server = Server(args.meno, model, has_tokens) if tests else None
+            try:
+                passed += [run(test, Page(driver, server, args.out)) for test in tests]
+            finally:
+                if server:
+                    server.stop()
     finally:
-        if driver:
-            driver.quit()
-        server.stop()
+        driver.quit()
     print(f"{sum(passed)} of {len(passed)} passed; pictures are in {args.out}")
     if args.picture and all(passed):
-        shutil.copy(args.out / "light.png", args.picture)
-    sys.exit(0 if all(passed) else 1)
+        shutil.copy(args.out / "readme.png", args.picture)
+    sys.exit(0 if passed and all(passed) else 1)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The playground, end to end, in a headless Chromium: builds meno, trains a model of the shipped corpus, starts `meno serve`
+# The playground, end to end, in a headless Chromium: builds meno, trains models of the shipped corpus, starts `meno serve`
 # and uses the page as a person would (scripts/browser_test.py). Pictures of it go to target/browser.
 #
 #   scripts/browser_test.sh [--picture FILE]     also keep the picture of the README in FILE
@@ -30,7 +30,7 @@ fi
 
 cargo build --release --locked --quiet -p meno-cli
 meno=${CARGO_TARGET_DIR:-target}/release/meno
-model=target/browser/concepts.model
-rm -f "$model"
-"$meno" train data/concepts -o "$model" --seed 1
-"$venv/bin/python" scripts/browser_test.py "$meno" "$model" target/browser "$@"
+rm -f target/browser/{concepts,words}.model
+"$meno" train data/concepts -o target/browser/concepts.model --seed 1
+"$meno" train data/concepts -o target/browser/words.model --seed 1 --recipe paper --epochs 8
+"$venv/bin/python" scripts/browser_test.py "$meno" target/browser/{concepts,words}.model target/browser "$@"

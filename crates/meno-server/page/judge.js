@@ -89,14 +89,9 @@ function judgeWords({ tokens, memory }, threshold) {
   const over = tokens.map(
     (token, i) => threshold != null && !recalled[i] && isOver(token.uncertainty, threshold),
   );
-  // What grew along the tree stays where the word that it grew from does.
-  const isUnknown = (i, depth = 0) =>
-    over[i] ||
-    (!recalled[i] &&
-      depth < tokens.length &&
-      tokens[i].grown != null &&
-      isUnknown(tokens[i].grown.from, depth + 1));
-  const unknown = tokens.map((_, i) => isUnknown(i));
+  // How words join a phrase along the tree is the server's to say: what did stays while any word is unknown by itself.
+  const grows = over.includes(true);
+  const unknown = tokens.map((token, i) => over[i] || (grows && !recalled[i] && token.grown != null));
   const labels = mark(
     tokens.map((token, i) => (recalled[i] ? token.label : (token.first_choice ?? token.label))),
     unknown,
