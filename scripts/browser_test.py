@@ -482,15 +482,18 @@ def a_token_is_asked_for_once(page):
 
 
 def picture_of_the_readme(page):
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 1240, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                {"width": 1240, "height": 1010, "deviceScaleFactor": 1, "mobile": False})
+    page.driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
     page.open()
     teach(page)
     page.say(AGAIN)
     wait(lambda: len(page.replies()) == 4, "the last reply")
-    page.type("Wake me up with Burpees and Regrets at half past six tomorrow!")
+    page.type("Wake me at six with Burpees and Regrets!")
     page.driver.execute_script("document.activeElement.blur(); window.scrollTo(0, 0)")
     time.sleep(0.3)
     page.picture("readme.png")
+    page.driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": False})
     page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 

@@ -37,7 +37,7 @@ async function turn(text) {
   if (!answer) return;
   hasTurns = true;
   const { reply, concepts = [] } = answer;
-  say(`meno ${reply.outcome}`, "Meno", el("p", {}, ...emphasised(reply.text)), ...slotChips(reply));
+  say(`meno ${reply.outcome}`, "Meno", el("p", {}, ...emphasised(reply.text)));
   if (concepts.length > 0) {
     const learnt = concepts.map((id, i) => ({ id, phrase: reply.lessons?.[i]?.phrase ?? String(id) }));
     say(
@@ -56,14 +56,6 @@ function forget(concept) {
     target.disabled = await remove(concept);
   };
   return button(["Forget it", hidden(`: ${concept.phrase}`)], press, "quiet");
-}
-
-function slotChips({ outcome, intent, slots = [] }) {
-  if (outcome !== "act") return [];
-  const chip = (name, value) =>
-    el("span", { class: "chip" }, el("span", { class: "name" }, name), ` ${value}`);
-  const filled = slots.map(({ slot, text, value }) => chip(slot, value ?? text));
-  return [el("p", { class: "chips" }, chip("intent", intent), ...filled)];
 }
 
 /** Buttons for the answers that a question names. */
