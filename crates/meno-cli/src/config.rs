@@ -56,6 +56,7 @@ fn print_tagger(settings: &TaggerSettings) -> String {
         layers,
         character,
         filters,
+        letters,
         vectors,
         unknown_words,
         outside_penalty,
@@ -76,9 +77,11 @@ layers = {layers}
 # width of a character's embedding, and filters over the characters of a word: multiples of 16
 character = {character}
 filters = {filters}
+# whether the letters of a word are read
+letters = {letters}
 # whether words have the frozen vectors that come with the program
 vectors = {vectors}
-# share of words that are read as if they were not in the vocabulary
+# words that occur n times are read as never seen with probability a / (a + n): a
 unknown_words = {unknown_words:?}
 # what the logit of being outside of all concepts loses for a word that never was
 outside_penalty = {outside_penalty:?}

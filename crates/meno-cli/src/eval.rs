@@ -187,12 +187,21 @@ struct Concepts {
 
 impl Concepts {
     fn table(&self) -> String {
-        let KnownReport { report, slot_f1_after, flagged, questions, rejected } = &self.known;
+        let KnownReport {
+            report,
+            slot_f1_after,
+            flagged,
+            flagged_interval: (low, high),
+            questions,
+            rejected,
+        } = &self.known;
         let mut lines = vec![
             String::new(),
             format!("unknown above          {} {:.4}", self.score, self.threshold),
             format!("slot f1 with that      {slot_f1_after:6.2}, without {:.2}", report.slot_f1),
-            format!("concepts called unknown {flagged:.2} %, utterances refused {rejected:.2} %"),
+            format!(
+                "concepts called unknown {flagged:.2} % ({low:.2} to {high:.2}), utterances refused {rejected:.2} %"
+            ),
             format!("needless questions in  {:6.2} % of the utterances", questions.needless_utterances),
         ];
         if let Some(NewReport { scores, limits, auroc, questions }) = &self.new {

@@ -48,7 +48,7 @@ fn every_answer_has_a_decision_and_every_span_a_guess() {
     assert_eq!(answer["decision"], "act", "{answer}");
 
     // With a threshold below all uncertainties every concept is asked about, with the same limits and the same guess.
-    let asked = tag("--threshold -1", "wake me at six");
+    let asked = tag("--threshold -99", "wake me at six");
     assert_eq!(asked["spans"][0]["slot"], "unknown");
     assert_eq!((&asked["decision"], &asked["about"]), (&"ask".into(), &0.into()), "{asked}");
     for key in ["guess", "start", "end", "text"] {
@@ -60,7 +60,7 @@ fn every_answer_has_a_decision_and_every_span_a_guess() {
 
 #[test]
 fn adjacent_unknown_concepts_stay_two() {
-    let answer = tag("--threshold -1", "weather in new york tomorrow");
+    let answer = tag("--threshold -99", "weather in new york tomorrow");
     let texts: Vec<&str> =
         answer["spans"].as_array().unwrap().iter().map(|span| span["text"].as_str().unwrap()).collect();
     assert_eq!(texts, ["new york", "tomorrow"], "{answer}");
@@ -92,11 +92,9 @@ fn settings_are_printed_and_read() {
     assert_eq!(names(dir.path()), ["a", "b", "data", "my.toml"]);
 }
 
-#[test]
-fn new_concepts_are_judged() {
-    let dir = tiny_dataset();
-    fs::copy(trained().join("m"), dir.path().join("m")).unwrap();
-    let new = dir.path().join("data/new");
+/// An utterance with a new concept, in `data/new`.
+fn add_new_concepts(dir: &Path) {
+    let new = dir.join("data/new");
     fs::create_dir(&new).unwrap();
     for (name, text) in [
         ("seq.in", "play dark water by anna\n"),
@@ -106,6 +104,13 @@ fn new_concepts_are_judged() {
     ] {
         fs::write(new.join(name), text).unwrap();
     }
+}
+
+#[test]
+fn new_concepts_are_judged() {
+    let dir = tiny_dataset();
+    fs::copy(trained().join("m"), dir.path().join("m")).unwrap();
+    add_new_concepts(dir.path());
     let output = meno(dir.path(), "eval m data --ood data/new --json").output().unwrap();
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     let found = &json["unknown"]["new_concepts"];
@@ -116,13 +121,29 @@ fn new_concepts_are_judged() {
     let wrong = run(dir.path(), "eval m data --score energy");
     assert!(wrong.contains("error: --score is a measure of words, but the model judges concepts"), "{wrong}");
 
-    let args = "experiment concepts --data data --new new --seeds 1 --epochs 1 --hidden 16 --other data/new";
+    let args =
+        "experiment concepts --data data --new new --seeds 1 --epochs 1 --hidden 16 --other data/new --out o";
     let table = run(dir.path(), args);
+    assert_eq!(names(&dir.path().join("o")), ["README.md", "questions.png", "questions.svg", "runs.json"]);
     assert!(table.starts_with("exit 0\n| data | mean | deviation |\n"), "{table}");
     assert!(
         table.contains("| new concepts, F1, c |") && table.contains("| data/new refused, AUROC |"),
         "{table}"
     );
+}
+
+#[test]
+fn parts_are_left_out_and_slots_held_out() {
+    let dir = tiny_dataset();
+    let train = "--seeds 1 --epochs 1 --hidden 16";
+    let table = run(dir.path(), &format!("experiment novel-slots --data data --slots artist {train}"));
+    assert!(table.contains("| held out |") && table.contains("\n| artist |"), "{table}");
+    let wrong = run(dir.path(), "experiment novel-slots --data data");
+    assert!(wrong.contains("has the slot `party_size_number`\nhint: "), "{wrong}");
+
+    add_new_concepts(dir.path());
+    let table = run(dir.path(), &format!("experiment ablation --data data --new new {train}"));
+    assert!(table.contains("\n| everything |") && table.contains("\n| without letters |"), "{table}");
 }
 
 #[test]

@@ -1,22 +1,26 @@
 //! `meno experiment concepts`: the default tagger with several seeds, on what it knows and on what it has never seen.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use meno::corpus::{self, Corpus};
 use meno::decision::CONCEPT_BUDGET;
 use meno::experiment::Spread;
-use meno::experiment::concepts::{KnownReport, NewReport, ScoreReport, judge, judge_rejection, rank_scores};
+use meno::experiment::concepts::{
+    CurvePoint, KnownReport, NewReport, ScoreReport, curve, judge, judge_rejection, rank_scores,
+};
 use meno::experiment::paper::demand_new_concepts;
 use meno::metrics::questions::QuestionShares;
 use meno::train::{Outcome, TrainSettings, fit};
-use meno::{Error, Result};
+use meno::{Error, Result, atomic};
 use serde::Serialize;
 
+use super::typed;
 use crate::config;
 use crate::output::{note, pretty, print};
+use crate::pictures::{Axis, Lines, Series, save};
 use crate::progress::Watcher;
 use crate::settings::{TrainArgs, threads};
 use crate::style::Style;
@@ -63,6 +67,9 @@ pub struct Args {
     /// Also compare scores of concepts, on the model of the last seed.
     #[arg(long, requires = "new")]
     scores: bool,
+    /// A folder for the tables, the numbers of each seed, and pictures of what thresholds give.
+    #[arg(long, value_name = "DIR", requires = "new")]
+    out: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -79,6 +86,9 @@ struct Run {
     threshold: f64,
     known: KnownReport,
     new: Option<NewReport>,
+    /// What thresholds give.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    curve: Vec<CurvePoint>,
     /// The share of other utterances that are refused, and the AUROC of that.
     other: Vec<(f64, Option<f64>)>,
 }
@@ -112,22 +122,69 @@ pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
         if let Some(new) = new.as_ref().filter(|_| args.scores) {
             ranked = rank_scores(&model, args.budget, &valid, new)?;
         }
+        let curve = new.as_ref().map(|new| curve(&model, &test, new)).unwrap_or_default();
         let (known, new) = judge(&model, &test, new.as_ref())?;
         let other =
             others.iter().map(|other| judge_rejection(&model, &test, other)).collect::<Result<_>>()?;
         let threshold = model.threshold().map_or(0.0, |threshold| threshold.value);
-        runs.push(Run { seed, seconds, bytes: model.to_bytes().len(), threshold, known, new, other });
+        runs.push(Run { seed, seconds, bytes: model.to_bytes().len(), threshold, known, new, curve, other });
         note(format_args!("seed {seed}: slot F1 {:.2}", runs[runs.len() - 1].known.report.slot_f1));
     }
-    if args.json {
-        print(pretty(&runs))?;
-    } else {
-        print(table(args, &runs))?;
-        if args.scores {
-            print(format_args!("\n{}", score_table(&ranked)))?;
-        }
+    let mut tables = table(args, &runs);
+    if args.scores {
+        tables += &format!("\n\n{}", score_table(&ranked));
     }
+    if let Some(folder) = &args.out {
+        write(folder, &tables, &runs)?;
+    }
+    print(if args.json { pretty(&runs) } else { tables })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Tables, numbers and pictures into a folder.
+fn write(folder: &Path, tables: &str, runs: &[Run]) -> Result<()> {
+    let failed = |source| Error::Write { path: folder.to_owned(), source };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    save(&questions(runs).scene()?, &folder.join("questions"))?;
+    atomic::write(&folder.join("runs.json"), (pretty(&runs).to_string() + "\n").as_bytes())?;
+    let text = format!(
+        "`{}`\n\n{tables}\n\nWhat thresholds give; the one of each seed is where its silent errors in the table are.\n\n\
+         ![Silent errors and needless questions over the share of new concepts asked about](questions.svg)\n",
+        typed()
+    );
+    atomic::write(&folder.join("README.md"), text.as_bytes())
+}
+
+/// Silent errors and needless questions over the share of new concepts that are asked about, of the first seed.
+fn questions(runs: &[Run]) -> Lines {
+    let points = |value: &dyn Fn(&CurvePoint) -> f64| {
+        runs[0].curve.iter().map(|point| (point.questions.asked, value(point))).collect()
+    };
+    let series =
+        |name: &str, points: Vec<(f64, f64)>| Series { name: name.to_owned(), points, spread: Vec::new() };
+    let axis = |label: &str| Axis { label: label.to_owned(), ..Axis::default() };
+    let here = |run: &Run| {
+        let (new, known) = (run.new.as_ref()?, &run.known);
+        Some([
+            (new.questions.asked, new.questions.silent_errors),
+            (new.questions.asked, known.questions.needless_utterances),
+        ])
+    };
+    let chosen: Vec<(f64, f64)> = here(&runs[0]).into_iter().flatten().collect();
+    Lines {
+        title: "What a threshold gives".to_owned(),
+        x: axis("new concepts asked about, in percent"),
+        y: axis("percent"),
+        series: vec![
+            series("new concepts that are silent errors", points(&|point| point.questions.silent_errors)),
+            series("new concepts asked about needlessly", points(&|point| point.questions.needless)),
+            series(
+                "in-domain utterances with a needless question",
+                points(&|point| point.needless_utterances),
+            ),
+            series("the default threshold", chosen),
+        ],
+    }
 }
 
 fn score_table(ranked: &[ScoreReport]) -> String {
@@ -156,6 +213,8 @@ fn table(args: &Args, runs: &[Run]) -> String {
     line("slot F1 after it", 2, &|run| Some(run.known.slot_f1_after));
     line("intent accuracy", 2, &|run| run.known.report.intent_accuracy);
     line("known concepts called unknown, %", 2, &|run| Some(run.known.flagged));
+    line("from (95 %)", 2, &|run| Some(run.known.flagged_interval.0));
+    line("to", 2, &|run| Some(run.known.flagged_interval.1));
     line("utterances with a needless question, %", 2, &|run| Some(run.known.questions.needless_utterances));
     line("utterances refused, %", 2, &|run| Some(run.known.rejected));
     let new = |run: &Run, value: &dyn Fn(&NewReport) -> Option<f64>| run.new.as_ref().and_then(value);

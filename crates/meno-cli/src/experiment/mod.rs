@@ -1,9 +1,11 @@
 //! `meno experiment`: what the documentation claims, repeated.
 
+mod ablation;
 mod cells;
 mod concepts;
 mod figures;
 mod memory;
+mod novel_slots;
 mod paper;
 mod published;
 mod runs;
@@ -43,12 +45,16 @@ enum Command {
     /// Train with several seeds, test each model, print a Markdown table with mean and standard deviation.
     #[command(after_help = EXAMPLES)]
     Accuracy(AccuracyArgs),
+    /// Train the default tagger without one of its parts at a time.
+    Ablation(ablation::Args),
     /// Train the default tagger with several seeds and judge it on known and on new concepts.
     Concepts(concepts::Args),
     /// Find new concepts by every method of Shen, Chen and Jin (2020), and write their table and pictures.
     Paper(paper::Args),
     /// Learn concepts, and measure what that breaks and what it finds.
     Memory(memory::Args),
+    /// Hold slots out of the training of the default tagger, and find them as unknown.
+    NovelSlots(novel_slots::Args),
     /// Train the calibrated model with several values of a setting, and write a table and a picture.
     Sweep(sweep::Args),
 }
@@ -75,9 +81,11 @@ struct AccuracyArgs {
 pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     match args.command {
         Command::Accuracy(args) => run_accuracy(&args),
+        Command::Ablation(args) => ablation::run(&args),
         Command::Concepts(args) => concepts::run(&args, style),
         Command::Paper(args) => paper::run(args, style),
         Command::Memory(args) => memory::run(&args),
+        Command::NovelSlots(args) => novel_slots::run(&args),
         Command::Sweep(args) => sweep::run(args, style),
     }
 }

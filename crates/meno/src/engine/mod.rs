@@ -32,6 +32,7 @@ use crate::uncertainty::Score;
 pub use assessor::{Assessed, Assessor, Measure, PASSES};
 pub(crate) use lexicon::Lexicon;
 use runner::Runner;
+pub(crate) use runner::concept_uncertainty;
 pub use runner::{CONCEPT_SCORE, Evidence};
 pub(crate) use tagger::{SpanModel, Tagger};
 

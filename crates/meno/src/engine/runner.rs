@@ -19,9 +19,21 @@ pub(super) const PREPARED: usize = 1000;
 /// The name of the uncertainty of concepts.
 pub const CONCEPT_SCORE: &str = "concept";
 
-/// What it adds to the uncertainty of a concept that all its words are new to its slot, and that its value is.
-const NOVEL_WORDS: f32 = 2.0;
-const NEW_VALUE: f32 = 1.0;
+/// How unsure limits and slot are, both as minus the log of a probability, to the uncertainty of a concept; and what it adds
+/// that all words of a concept are new to its slot, and that its value is. Chosen on valid and new-concept sets
+/// (`docs/results.md`).
+pub(crate) fn concept_uncertainty(limits: f64, slot: f64, novelty: f64, new_value: f64) -> f64 {
+    log_doubt(limits) * LIMITS + log_doubt(slot) + NOVEL_WORDS * novelty + NEW_VALUE * new_value
+}
+
+const LIMITS: f64 = 2.0 / 3.0;
+const NOVEL_WORDS: f64 = 2.0;
+const NEW_VALUE: f64 = 6.0;
+
+/// The log of minus the log of a probability, with an end where that is as good as 1.
+fn log_doubt(minus_ln: f64) -> f64 {
+    (minus_ln + 1e-4).ln()
+}
 
 /// What can be measured of a concept; sums and means are over its words.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -222,7 +234,10 @@ impl<'m> SpanRunner<'m> {
             let was_outside = |word_idx: usize| self.span.lexicon.was_outside(tokens[word_idx].word);
             let penalty = |word_idx: usize| if was_outside(word_idx) { 0.0 } else { self.span.penalty };
             let concepts = self.distributions.decode(penalty);
-            let outside = |word_idx| -self.distributions.place(word_idx)[0].max(f32::MIN_POSITIVE).ln();
+            let outside = |word_idx| {
+                let minus_ln = -self.distributions.place(word_idx)[0].max(f32::MIN_POSITIVE).ln();
+                concept_uncertainty(minus_ln.into(), minus_ln.into(), 0.0, 0.0) as f32
+            };
             self.uncertainty.extend((0..tokens.len()).map(outside));
             let first = piece_idx * MAX_WORDS;
             for concept in concepts {
@@ -242,9 +257,10 @@ impl<'m> SpanRunner<'m> {
 
     /// How unsure the model is of a concept: of its limits, of its slot, and because it is new.
     fn doubt(&self, concept: &Concept) -> f32 {
-        let unsure = concept.disagreement - concept.limits.max(f32::MIN_POSITIVE).ln();
         let (novelty, is_new) = self.novelty(concept);
-        unsure + NOVEL_WORDS * novelty + NEW_VALUE * f32::from(u8::from(is_new))
+        let limits = -f64::from(concept.limits.max(f32::MIN_POSITIVE)).ln();
+        let new_value = f64::from(u8::from(is_new));
+        concept_uncertainty(limits, concept.disagreement.into(), novelty.into(), new_value) as f32
     }
 
     /// The share of a concept's words that its slot never had, and whether it never had the value.

@@ -53,7 +53,9 @@ impl SpanModel {
         features: &Features,
         sentences: &[Sentence],
     ) -> Self {
-        let alphabet = Alphabet::fit(features.words.names()[1..].iter().map(String::as_str));
+        // Without letters all words of a length look the same.
+        let spelt = if tagger.letters { &features.words.names()[1..] } else { &[] };
+        let alphabet = Alphabet::fit(spelt.iter().map(String::as_str));
         let network = SpanTagger::new(SpanTaggerShape {
             words: features.words.len(),
             characters: alphabet.len(),

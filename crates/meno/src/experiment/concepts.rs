@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::Result;
-use crate::corpus::{Corpus, UNKNOWN, tags};
+use crate::corpus::{Corpus, UNKNOWN, Utterance, tags};
 use crate::decision::{JudgedConcept, Threshold};
-use crate::engine::{Evidence, Model};
+use crate::engine::{Evidence, Model, concept_uncertainty};
 use crate::metrics::detection::Ranking;
 use crate::metrics::new_concepts::{NewConceptScores, NewConcepts};
 use crate::metrics::questions::{Found, QuestionShares, Questions};
@@ -21,6 +21,8 @@ pub struct KnownReport {
     pub slot_f1_after: f64,
     /// The share of the concepts found that are called unknown, in percent.
     pub flagged: f64,
+    /// Where that share lies with a probability of 95 %: the interval of Wilson (1927).
+    pub flagged_interval: (f64, f64),
     /// What is asked, in percent.
     pub questions: QuestionShares,
     /// The share of utterances that are refused, in percent.
@@ -63,6 +65,7 @@ pub fn judge(model: &Model, test: &Corpus, new: Option<&Corpus>) -> Result<(Know
         report: before.report(),
         slot_f1_after: after.report().slot_f1,
         flagged: percent(n_unknown, ranked.len()),
+        flagged_interval: wilson(n_unknown, ranked.len()),
         questions: questions.shares(),
         rejected: percent(n_rejected, test.utterances.len()),
     };
@@ -92,8 +95,66 @@ pub fn judge(model: &Model, test: &Corpus, new: Option<&Corpus>) -> Result<(Know
     Ok((known, Some(new)))
 }
 
+/// The interval of a share, in percent.
+fn wilson(n: usize, of: usize) -> (f64, f64) {
+    const Z: f64 = 1.959963984540054;
+    let (of, share) = (of.max(1) as f64, n as f64 / of.max(1) as f64);
+    let centre = share + Z * Z / (2.0 * of);
+    let half = Z * (share * (1.0 - share) / of + Z * Z / (4.0 * of * of)).sqrt();
+    let scale = 100.0 / (1.0 + Z * Z / of);
+    (scale * (centre - half), scale * (centre + half))
+}
+
+/// What a threshold gives, in percent.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CurvePoint {
+    /// Above which uncertainty a concept is unknown.
+    pub threshold: f64,
+    /// On in-domain utterances: those with a needless question.
+    pub needless_utterances: f64,
+    /// On new concepts.
+    pub questions: QuestionShares,
+}
+
+/// Points of a curve.
+const N_POINTS: usize = 50;
+
+/// What thresholds from one that asks about everything to one that asks about nothing give.
+pub fn curve(model: &Model, test: &Corpus, new: &Corpus) -> Vec<CurvePoint> {
+    let mut worker = model.worker();
+    let mut find = |corpus: &Corpus| -> Vec<Vec<Found<'_>>> {
+        let found = |utterance: &Utterance| {
+            worker.tag(&utterance.words);
+            worker.found()
+        };
+        corpus.utterances.iter().map(found).collect()
+    };
+    let (on_test, on_new) = (find(test), find(new));
+    let mut doubts: Vec<f64> = on_new.iter().flatten().map(|found| found.uncertainty).collect();
+    doubts.sort_by(f64::total_cmp);
+    let thresholds =
+        (0..N_POINTS).filter_map(|i| doubts.get(i * doubts.len().saturating_sub(1) / (N_POINTS - 1)));
+    let at = |threshold: f64, corpus: &Corpus, found: &[Vec<Found<'_>>]| {
+        let mut questions = Questions::default();
+        for (utterance, found) in corpus.utterances.iter().zip(found) {
+            let found: Vec<Found<'_>> = found
+                .iter()
+                .map(|found| Found { unknown: found.uncertainty > threshold, ..*found })
+                .collect();
+            questions.add(utterance, &found);
+        }
+        questions.shares()
+    };
+    let point = |&threshold: &f64| CurvePoint {
+        threshold,
+        needless_utterances: at(threshold, test, &on_test).needless_utterances,
+        questions: at(threshold, new, &on_new),
+    };
+    thresholds.map(point).collect()
+}
+
 /// The final labels.
-fn labels_of(found: &[Found<'_>], n_words: usize) -> Vec<String> {
+pub(super) fn labels_of(found: &[Found<'_>], n_words: usize) -> Vec<String> {
     let span = |found: &Found<'_>| tags::TokenSpan {
         start: found.start,
         end: found.end,
@@ -133,16 +194,19 @@ pub struct ScoreReport {
 type ConceptScore = (&'static str, fn(&Evidence) -> f64);
 
 /// The scores that are compared; the second is the one in use.
-const SCORES: [ConceptScore; 10] = [
+const SCORES: [ConceptScore; 11] = [
     ("never unknown", |_| 0.0),
+    ("concept: logs of limits and slot, novelty", |e| {
+        concept_uncertainty(e.limits, e.slot, e.novelty, e.new_value)
+    }),
+    ("logs of limits and slot", |e| concept_uncertainty(e.limits, e.slot, 0.0, 0.0)),
     ("limits + slot + novelty", |e| e.limits + e.slot + 2.0 * e.novelty + e.new_value),
-    ("limits + entropy + novelty", |e| e.limits + e.entropy + 2.0 * e.novelty + e.new_value),
     ("limits + slot", |e| e.limits + e.slot),
-    ("limits + entropy", |e| e.limits + e.entropy),
+    ("limits + entropy of slots", |e| e.limits + e.entropy),
     ("slot", |e| e.slot),
-    ("entropy", |e| e.entropy),
-    ("mutual information", |e| e.mutual_information),
-    ("energy", |e| e.energy),
+    ("entropy of slots", |e| e.entropy),
+    ("mutual information of slot Dirichlets", |e| e.mutual_information),
+    ("energy of slots", |e| e.energy),
     ("limits", |e| e.limits),
 ];
 
@@ -193,9 +257,25 @@ pub fn rank_scores(model: &Model, budget: f64, valid: &Corpus, new: &Corpus) -> 
 /// What a model finds in each utterance, and the evidence for it.
 fn with_evidence<'m>(model: &'m Model, corpus: &Corpus) -> Vec<Vec<(Found<'m>, Evidence)>> {
     let mut worker = model.worker();
-    let find = |utterance: &crate::corpus::Utterance| {
+    let find = |utterance: &Utterance| {
         worker.tag(&utterance.words);
         worker.found().into_iter().zip(worker.evidence()).collect()
     };
     corpus.utterances.iter().map(find).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interval_of_a_share() {
+        // scipy.stats.binomtest(n, of).proportion_ci(0.95, method="wilson")
+        for (n, of, low, high) in
+            [(0, 10, 0.0, 27.753279986288927), (37, 1800, 1.4949532440004831, 2.8203627412294443)]
+        {
+            let (a, b) = wilson(n, of);
+            assert!((a - low).abs() < 1e-9 && (b - high).abs() < 1e-9, "{n} of {of}: {a} {b}");
+        }
+    }
 }

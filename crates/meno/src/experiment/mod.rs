@@ -6,6 +6,7 @@
 mod assessment;
 pub mod concepts;
 pub mod memory;
+pub mod novel;
 pub mod paper;
 pub mod unknown;
 
@@ -18,7 +19,7 @@ use serde::Serialize;
 use crate::corpus::{self, Corpus};
 use crate::metrics::{Mode, Report};
 use crate::train::{Outcome, TrainSettings, fit};
-use crate::{Error, Result};
+use crate::{Error, Model, Result};
 
 /// What is trained on, judged on and tested on.
 #[derive(Clone, Debug)]
@@ -104,16 +105,21 @@ pub fn in_parallel<T: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-fn run(dataset: &Dataset, settings: &TrainSettings, now: &(dyn Fn() -> Duration + Sync)) -> Result<Run> {
-    let start = now();
-    let outcome = fit(&dataset.train, &dataset.valid, settings, 1, None, &mut ())?;
-    let seconds = now().saturating_sub(start).as_secs_f64();
-    let Outcome::Finished(model) = outcome else {
-        return Err(Error::Setting {
+/// Trains a model on one thread.
+pub fn train(dataset: &Dataset, settings: &TrainSettings) -> Result<Model> {
+    match fit(&dataset.train, &dataset.valid, settings, 1, None, &mut ())? {
+        Outcome::Finished(model) => Ok(*model),
+        Outcome::Stopped { .. } => Err(Error::Setting {
             problem: "the training was stopped".to_owned(),
             hint: "begin it anew".to_owned(),
-        });
-    };
+        }),
+    }
+}
+
+fn run(dataset: &Dataset, settings: &TrainSettings, now: &(dyn Fn() -> Duration + Sync)) -> Result<Run> {
+    let start = now();
+    let model = train(dataset, settings)?;
+    let seconds = now().saturating_sub(start).as_secs_f64();
     let test = model.worker().evaluate(&dataset.test.utterances, Mode::Conlleval)?.report();
     Ok(Run { seed: settings.seed, epoch: model.record().epoch, seconds, test })
 }

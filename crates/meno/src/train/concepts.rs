@@ -34,7 +34,8 @@ impl Sentence {
 pub(super) struct Concepts<'a> {
     pub network: &'a SpanTagger,
     pub settings: &'a TrainSettings,
-    pub unknown_words: f32,
+    /// For each word of the vocabulary how likely it is read as one that is not there.
+    pub unknown: Vec<f32>,
     pub substitutes: Substitutes<'a>,
     pub sentences: &'a [Sentence],
     /// The form of a word that is made up.
@@ -81,7 +82,7 @@ impl Concepts<'_> {
         drawn.tokens.extend(sentence.words[done..].iter().copied().map(known));
         drawn.labels.extend(&sentence.labels[done..]);
         for token in &mut drawn.tokens {
-            if random.uniform() < self.unknown_words {
+            if random.uniform() < self.unknown[token.word as usize] {
                 token.word = UNKNOWN;
             }
         }

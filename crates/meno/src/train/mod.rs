@@ -76,9 +76,11 @@ pub struct TaggerSettings {
     pub character: usize,
     /// Filters over the characters of a word; a multiple of 16.
     pub filters: usize,
+    /// Whether the letters of a word are read.
+    pub letters: bool,
     /// Whether words have the frozen vectors that come with the program.
     pub vectors: bool,
-    /// The share of words that are read as if they were not in the vocabulary.
+    /// A word that occurs n times is read as one outside the vocabulary with probability a / (a + n); this is a.
     pub unknown_words: f32,
     /// What the logit of being outside of all concepts loses for a word that never was.
     pub outside_penalty: f64,
@@ -94,8 +96,9 @@ impl Default for TaggerSettings {
             layers: 2,
             character: 32,
             filters: 64,
+            letters: true,
             vectors: true,
-            unknown_words: 0.1,
+            unknown_words: 1.0,
             outside_penalty: 2.0,
             last_rate: 0.02,
             substitution: Substitution::default(),
@@ -221,10 +224,15 @@ impl TaggerSettings {
                 "it is a number from 0 to 1000",
             );
         }
+        if !(0.0..=1e3).contains(&self.unknown_words) {
+            return refuse(
+                format!("unknown_words is {}", self.unknown_words),
+                "it is a number from 0 to 1000",
+            );
+        }
         let Substitution { utterances, concepts, same_slot, any_slot, patterns, spliced, same_words, .. } =
             self.substitution;
         for (name, share) in [
-            ("unknown_words", self.unknown_words),
             ("last_rate", self.last_rate),
             ("utterances", utterances),
             ("concepts", concepts),
@@ -417,10 +425,15 @@ impl<'a> Fit<'a> {
                 let words = self.features.words.names();
                 let forms: Vec<_> = words.iter().map(|word| model.form(word)).collect();
                 let form = |word: &str| model.form(word);
+                let unknown_words = settings.unknown_words;
+                let (counts, _) = counts(words.len(), &self.sentences);
                 let task = Concepts {
                     network: &model.network,
                     settings: self.settings,
-                    unknown_words: settings.unknown_words,
+                    unknown: counts
+                        .iter()
+                        .map(|&n| unknown_words / (unknown_words + n.max(1) as f32))
+                        .collect(),
                     substitutes: substitutes(&settings.substitution, &self.features, &self.sentences),
                     sentences: &self.sentences,
                     form: &form,
@@ -534,19 +547,25 @@ fn sentences(train: &Corpus, normalizer: &Normalizer, features: &Features) -> Ve
         .collect()
 }
 
-fn substitutes<'a>(
-    settings: &'a Substitution,
-    features: &'a Features,
-    sentences: &'a [Sentence],
-) -> Substitutes<'a> {
-    let words = features.words.names();
-    let (mut counts, mut outside) = (vec![0; words.len()], vec![0; words.len()]);
+/// How often each word occurs, and how often outside of all concepts.
+fn counts(n_words: usize, sentences: &[Sentence]) -> (Vec<usize>, Vec<usize>) {
+    let (mut counts, mut outside) = (vec![0; n_words], vec![0; n_words]);
     for sentence in sentences {
         for (&word, &label) in sentence.words.iter().zip(&sentence.labels) {
             counts[word as usize] += 1;
             outside[word as usize] += usize::from(label == 0);
         }
     }
+    (counts, outside)
+}
+
+fn substitutes<'a>(
+    settings: &'a Substitution,
+    features: &'a Features,
+    sentences: &'a [Sentence],
+) -> Substitutes<'a> {
+    let words = features.words.names();
+    let (counts, outside) = counts(words.len(), sentences);
     let concepts = sentences
         .iter()
         .flat_map(|sentence| sentence.concepts().map(|(slot, range)| (slot, &sentence.words[range])));
