@@ -41,6 +41,9 @@ if [ -n "${MENO_DATA:-}" ]; then
   scripts/check_syntax_data.py "$MENO_DATA"
 fi
 
+step "malformed requests"
+scripts/fuzz_server.sh 1500
+
 step "demo"
 cargo run --release --locked --quiet -- demo </dev/null
 

@@ -125,7 +125,11 @@ fn the_log_has_no_text_unless_asked_for() {
 fn it_refuses_what_is_not_safe_or_not_there() {
     let dir = with_model();
     for (args, problem, hint) in [
-        ("serve m --listen 0.0.0.0:0", "0.0.0.0:0 can be reached by others, and there are no tokens", "meno token"),
+        (
+            "serve m --listen 0.0.0.0:0",
+            "0.0.0.0:0 can be reached by others, and there are no tokens",
+            "meno token",
+        ),
         ("serve none", "none: there is no such file", "meno train"),
         ("serve m --listen nowhere", "`nowhere` is no address", "127.0.0.1:8080"),
         ("serve m --tokens none", "cannot read none", ""),

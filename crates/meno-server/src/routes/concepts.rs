@@ -241,6 +241,7 @@ pub(crate) async fn undo(
 pub(crate) struct ExportQuery {
     /// Concepts, or the utterances in which they were learnt.
     #[serde(default, rename = "as")]
+    #[param(inline)]
     form: Form,
     /// Only for admins: the owner for whom this is done; `everyone`, or `*` for all.
     owner: Option<String>,
