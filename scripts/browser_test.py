@@ -30,9 +30,9 @@ from selenium.webdriver.common.keys import Keys
 REPOSITORY = Path(__file__).resolve().parent.parent
 PATIENCE = 10  # seconds that the page has for anything
 
-NEW = "Who am I meeting at Plimsoll Wharf?"
+NEW = "What's the weather in Plimsoll Wharf tomorrow?"
 NEW_PHRASE = "Plimsoll Wharf"
-AGAIN = "What's the weather in Plimsoll Wharf tomorrow?"
+AGAIN = "Who am I meeting at Plimsoll Wharf?"
 EVIL = "<script>alert(1)</script>"
 
 
@@ -168,7 +168,7 @@ def teach(page):
 
 
 def words_are_tinted_and_labelled_as_one_types(page):
-    text = "Wake me up with Burpees and Regrets!"
+    text = "Wake me at six with Snugglebarn!"
     field = page.one("#text")
     for char in text:
         field.send_keys(char)
@@ -190,7 +190,7 @@ def words_are_tinted_and_labelled_as_one_types(page):
 
 
 def runners_up_are_shown_on_hover_and_focus(page):
-    page.type("Wake me up with Burpees and Regrets!")
+    page.type("Wake me at six with Snugglebarn!")
     token = next(token for token in page.server.annotate(page.one("#text").get_attribute("value"))["tokens"] if token["unknown"])
     word = page.one(".word.is-unknown")
     ActionChains(page.driver).move_to_element(word).perform()
@@ -426,7 +426,7 @@ def is_good_to_look_at(page):
     page.server.call("POST", "/v1/concepts", {"phrase": "mops and mandolins", "slot": "media", "value": "the Monday mix"})
     page.server.call("POST", "/v1/concepts", {"phrase": "x" * 90, "slot": "item"})
     page.open()
-    page.type("Wake me up with Burpees and Regrets!")
+    page.type("Wake me at six with Snugglebarn!")
     page.one("#say button").click()
     wait(lambda: page.count("#options button"), "a question")
     for name, width, height, theme, scale in [("light", 1280, 1100, "light", 1), ("dark", 1280, 1100, "dark", 1),
@@ -489,7 +489,7 @@ def picture_of_the_readme(page):
     teach(page)
     page.say(AGAIN)
     wait(lambda: len(page.replies()) == 4, "the last reply")
-    page.type("Wake me at six with Burpees and Regrets!")
+    page.type("Wake me at six with Snugglebarn!")
     page.driver.execute_script("document.activeElement.blur(); window.scrollTo(0, 0)")
     time.sleep(0.3)
     page.picture("readme.png")

@@ -44,6 +44,9 @@ fi
 step "malformed requests"
 scripts/fuzz_server.sh 1500
 
+step "the playground in a browser"
+scripts/browser_test.sh
+
 step "demo"
 cargo run --release --locked --quiet -- demo </dev/null
 

@@ -34,12 +34,12 @@ const REQUESTS: [&str; 5] = [
 ];
 
 /// A request with a concept that the corpus does not have.
-const NEW_REQUEST: &str = "Wake me up with Burpees and Regrets!";
+const NEW_REQUEST: &str = "Wake me at six with Snugglebarn!";
 
 /// A lesson: a request with a new concept, what it is, and a request that shows whether it was learnt.
-const LESSON: &str = "Who am I meeting at Plimsoll Wharf?";
+const LESSON: &str = "What's the weather in Plimsoll Wharf tomorrow?";
 const ANSWER: &str = "it's a place";
-const TEST: &str = "What's the weather in Plimsoll Wharf tomorrow?";
+const TEST: &str = "Who am I meeting at Plimsoll Wharf?";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -149,7 +149,7 @@ fn teach(chat: &mut Chat<'_>, color: bool) -> Result<()> {
         print(format_args!("{} {text}", paint(">", style::BOLD, color)))?;
         chat.turn(text)
     };
-    print("\n\nIt asks about what it does not know, and remembers the answer:\n")?;
+    print("\nIt asks about what it does not know, and remembers the answer:\n")?;
     say(chat, LESSON)?;
     if chat.asks() {
         say(chat, ANSWER)?;

@@ -69,7 +69,10 @@ fn asks_learns_and_knows_it_the_next_time() {
 
 #[test]
 fn commands_and_odd_lines() {
-    check("", "\n:help\n:what\n\u{7}\n:quit\nplay red moon\n", expect![[r#"
+    check(
+        "",
+        "\n:help\n:what\n\u{7}\n:quit\nplay red moon\n",
+        expect![[r#"
         exit 0
           I am listening.
         :concepts [TEXT] list what was taught
@@ -79,7 +82,8 @@ fn commands_and_odd_lines() {
           I am listening.
         ---
         there is no command `:what`; :help lists them
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -52,6 +52,8 @@ pub struct Config {
     pub tokens: Option<TokenSource>,
     /// Who everybody is without tokens.
     pub owner: Owner,
+    /// How dialogues are led.
+    pub assistant: Assistant,
     /// Threads that run the model.
     pub threads: usize,
     /// How many requests may wait for them.
@@ -89,6 +91,7 @@ impl Config {
             listen: "127.0.0.1:8080".to_owned(),
             tokens: None,
             owner: Owner::Everyone,
+            assistant: Assistant::default(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             queue: 1024,
             connections: 1024,
@@ -191,7 +194,7 @@ impl Server {
         let app = Arc::new(App {
             engine,
             memory,
-            assistant: Arc::default(),
+            assistant: Arc::new(config.assistant.clone()),
             sessions: sessions::Sessions::new(config.sessions, config.session_lifetime),
             access,
             metrics: metrics::Metrics::default(),
