@@ -33,10 +33,10 @@ const UNSURE: &str = "--threshold=-1e9";
 fn check(args: &str, lines: &str, expected: Expect) {
     let output = pipe(trained(), &format!("chat m {args}"), lines.as_bytes());
     // How likely an intent is depends on the training.
-    let is_share = |word: &&str| !word.strip_suffix('%').is_some_and(|share| share.parse::<u8>().is_ok());
+    let is_no_share = |word: &&str| word.strip_suffix('%').is_none_or(|share| share.parse::<u8>().is_err());
     let line = |line: &str| {
         let indent = line.len() - line.trim_start().len();
-        let words: Vec<&str> = line.split_whitespace().filter(is_share).collect();
+        let words: Vec<&str> = line.split_whitespace().filter(is_no_share).collect();
         " ".repeat(indent) + &words.join(" ")
     };
     let lines: Vec<String> = shown(&output).lines().map(line).collect();
