@@ -14,7 +14,7 @@ use rustyline::error::ReadlineError;
 use crate::memory::{change_line, concept_line, shown, table, told};
 use crate::output::{complain, count, note, print};
 use crate::readable::Palette;
-use crate::settings::OverrideArgs;
+use crate::settings::{OverrideArgs, SpellingArgs};
 use crate::style::{self, Style, paint};
 
 const EXAMPLES: &str = "\
@@ -49,6 +49,8 @@ pub struct Args {
     /// Who talks: knows everyone's concepts and its own, and learns for itself. By default all is for everyone.
     #[arg(long, value_name = "USER")]
     owner: Option<String>,
+    #[command(flatten)]
+    spelling: SpellingArgs,
     /// What is said and understood, in place of plain English.
     #[arg(long, value_name = "FILE")]
     phrases: Option<PathBuf>,
@@ -64,7 +66,8 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
         Some(store) => Memory::open(store, Access::Create),
         None => Memory::volatile(),
     };
-    let mut chat = Chat::new(&model, assistant, memory.map_err(told)?, args.owner.into(), style);
+    let memory = memory.map_err(told)?.with_spelling(args.spelling.into());
+    let mut chat = Chat::new(&model, assistant, memory, args.owner.into(), style);
     if io::stdin().is_terminal() {
         note("type a request; :help tells more, Ctrl-D ends");
     }

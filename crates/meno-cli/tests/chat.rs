@@ -102,6 +102,15 @@ fn what_is_learnt_is_kept_in_a_store_for_its_owner() {
 }
 
 #[test]
+fn misspellings_are_forgiven_if_that_is_wanted() {
+    let lines = b"play zorblax\na song\nput on zorbalx\n";
+    let strict = shown(&pipe(trained(), &format!("chat m {UNSURE}"), lines));
+    assert!(strict.contains("What is *zorbalx*") && !strict.contains("[zorbalx|song]"), "{strict}");
+    let forgiving = shown(&pipe(trained(), &format!("chat m {UNSURE} --misspellings"), lines));
+    assert!(forgiving.contains("put on [zorbalx|song]"), "{forgiving}");
+}
+
+#[test]
 fn other_phrases() {
     let dir = trained();
     fs::write(dir.join("rude.toml"), "[say]\nask_open = \"*{phrase}*?\"\nask_one = \"*{phrase}*? {a}?\"\nask_two = \"*{phrase}*? {a}? {b}?\"\n[hear]\nyes = [\"aye\"]\n").unwrap();

@@ -276,7 +276,7 @@ impl Model {
         Threshold::choose(score.name(), budget, &judged)
     }
 
-    /// Above which uncertainty of the intent an utterance is refused; `None` if none ever is.
+    /// Above which strangeness ([`Worker::strangeness`]) an utterance is refused; `None` if none ever is.
     pub fn reject(&self) -> Option<f64> {
         match &self.tagger {
             Tagger::Span(model) => model.reject,
@@ -289,7 +289,7 @@ impl Model {
         matches!(self.tagger, Tagger::Span(_))
     }
 
-    /// The same model with the thresholds of concepts and intents that in-domain utterances give, which should not be
+    /// The same model with the thresholds of concepts and utterances that in-domain utterances give, which should not be
     /// those of the training. Concepts may cost `budget` points of slot F1; or else, if a share is given, at most that
     /// share of in-domain concepts is called unknown ([`Threshold::conformal`]).
     pub fn with_concept_thresholds(
@@ -298,11 +298,11 @@ impl Model {
         false_alarm: Option<f64>,
         valid: &[Utterance],
     ) -> Result<Self> {
-        let (mut judged, mut n_gold, mut intents) = (Vec::new(), 0, Vec::new());
+        let (mut judged, mut n_gold, mut strangeness) = (Vec::new(), 0, Vec::new());
         let mut worker = self.worker();
         for utterance in valid.iter().filter(|utterance| !utterance.words.is_empty()) {
             worker.tag(&utterance.words);
-            intents.push(intent_uncertainty(worker.logits.intents()));
+            strangeness.push(worker.strangeness());
             let Runner::Span(runner) = &worker.runner else { continue };
             let gold = tags::spans(&utterance.labels);
             n_gold += gold.len();
@@ -320,9 +320,9 @@ impl Model {
             Some(share) => threshold.conformal(share, &judged)?,
         });
         if let Tagger::Span(model) = &mut self.tagger {
-            intents.sort_by(f64::total_cmp);
-            let accepted = (intents.len() as f64 * ACCEPTED).ceil() as usize;
-            model.reject = intents.get(accepted.max(1) - 1).copied();
+            strangeness.sort_by(f64::total_cmp);
+            let accepted = (strangeness.len() as f64 * ACCEPTED).ceil() as usize;
+            model.reject = strangeness.get(accepted.max(1) - 1).copied();
         }
         Ok(self)
     }
@@ -373,12 +373,20 @@ impl Model {
 /// The share of in-domain utterances that are not refused.
 const ACCEPTED: f64 = 0.995;
 
-/// How unsure a tagger is of all intents: minus the log of the sum of their concentrations, which falls where nothing is
-/// like the utterance (Liu et al., 2020).
-fn intent_uncertainty(logits: &[f32]) -> f64 {
-    let largest = logits.iter().fold(f32::MIN, |a, &b| a.max(b));
-    let sum: f64 = logits.iter().map(|&logit| f64::from(logit - largest).exp()).sum();
-    -f64::from(largest) - sum.ln()
+/// How unlike the training set an utterance is: the log of how unsure the tagger is of its intent, and twice that of how
+/// unsure it is of its words on average. The intent alone is less telling, for of a strange sentence it may be sure
+/// (`docs/results.md`).
+fn strangeness(logits: &Logits) -> f64 {
+    const SURE: f64 = 1e-6;
+    let intents = logits.intents();
+    let highest = largest(intents).map_or(0.0, |(_, highest)| highest);
+    let intent =
+        1.0 - 1.0 / intents.iter().map(|logit| f64::from(logit - highest).exp()).sum::<f64>().max(1.0);
+    // The rows of a span tagger are log probabilities.
+    let doubts = logits.slots().filter_map(largest).map(|(_, ln)| -f64::from(ln));
+    let (n, sum) = doubts.fold((0, 0.0), |(n, sum), doubt| (n + 1, sum + doubt));
+    // Rounding may take a sure word below 0.
+    (intent + SURE).ln() + 2.0 * (sum.max(0.0) / f64::from(n.max(1)) + SURE).ln()
 }
 
 /// Runs a model, one utterance at a time.
@@ -483,14 +491,14 @@ impl<'m> Worker<'m> {
             .collect()
     }
 
-    /// How unsure the model is that the last utterance has any of its intents; higher is less sure.
-    pub fn intent_uncertainty(&self) -> f64 {
-        intent_uncertainty(self.logits.intents())
+    /// How unlike the training set the utterance is that was tagged last ([`Worker::tag`]).
+    pub fn strangeness(&self) -> f64 {
+        strangeness(&self.logits)
     }
 
     /// Whether the last utterance is refused.
     pub fn rejects(&self) -> bool {
-        self.model.reject().is_some_and(|highest| self.intent_uncertainty() > highest)
+        self.model.reject().is_some_and(|highest| self.strangeness() > highest)
     }
 
     /// What speaks for and against each concept of the last utterance, if the model judges concepts; for experiments.

@@ -41,7 +41,7 @@ pub(crate) struct SpanModel {
     pub lexicon: Lexicon,
     /// What the log probability of being outside loses where a word never was.
     pub penalty: f64,
-    /// Above which uncertainty of the intent an utterance is refused; never if there is none.
+    /// Above which strangeness an utterance is refused; never if there is none.
     pub reject: Option<f64>,
 }
 

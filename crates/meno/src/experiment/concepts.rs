@@ -170,7 +170,7 @@ pub fn judge_rejection(model: &Model, test: &Corpus, other: &Corpus) -> Result<(
     for (corpus, is_other) in [(test, false), (other, true)] {
         for utterance in corpus.utterances.iter().filter(|utterance| !utterance.words.is_empty()) {
             worker.tag(&utterance.words);
-            ranked.push((worker.intent_uncertainty(), is_other));
+            ranked.push((worker.strangeness(), is_other));
             n_rejected += usize::from(is_other && worker.rejects());
         }
     }
