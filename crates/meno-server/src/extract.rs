@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
+use tokio::sync::oneshot;
 
 use crate::App;
 use crate::problem::{Code, Problem};
@@ -92,8 +93,14 @@ pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let shared = app.clone();
-    let working = tokio::task::spawn_blocking(move || work(&shared));
-    match tokio::time::timeout(app.config.timeout, working).await {
+    let (sender, receiver) = oneshot::channel();
+    tokio::task::spawn_blocking(move || {
+        // What nobody waits for any more is not begun.
+        if !sender.is_closed() {
+            let _ = sender.send(work(&shared));
+        }
+    });
+    match tokio::time::timeout(app.config.timeout, receiver).await {
         Ok(Ok(result)) => result,
         Ok(Err(_)) => Err(Problem::mistake()),
         Err(_) => {

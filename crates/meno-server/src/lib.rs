@@ -224,6 +224,8 @@ impl Server {
         let failed = |error: std::io::Error| setting(format!("cannot serve: {error}"), "");
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
+            // To read and write takes a fraction of what the model takes; more threads only wake each other.
+            .worker_threads((app.config.threads / 4).max(1))
             // All of them wait for one store.
             .max_blocking_threads(16)
             .build()

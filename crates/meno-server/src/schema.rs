@@ -395,7 +395,7 @@ pub struct ModelInfo {
     /// Above which uncertainty something is unknown, and how that was chosen: `score`, `value`, `median` and more; null if
     /// nothing ever is.
     pub threshold: Option<serde_json::Value>,
-    /// Above which uncertainty of the intent an utterance is refused; null if none ever is.
+    /// Above which strangeness an utterance is refused; null if none ever is.
     pub reject: Option<f64>,
     /// How the model came to be.
     pub record: serde_json::Value,

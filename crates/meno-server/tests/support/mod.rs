@@ -6,25 +6,108 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use meno::Model;
+use meno::corpus::{Corpus, Utterance};
+use meno::decision::Threshold;
+use meno::engine::{CONCEPT_SCORE, Reading};
+use meno::train::{Outcome, TaggerSettings, TrainSettings, fit};
 use meno_server::{Config, Server, Stop};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// A span tagger for albums and cities; `play zorblax road now` makes it ask about `zorblax road`.
 pub fn model() -> PathBuf {
-    kept("span_tagger-1.meno")
+    static DIR: OnceLock<TempDir> = OnceLock::new();
+    let dir = DIR.get_or_init(|| {
+        let dir = tempfile::tempdir().unwrap();
+        train().save(&dir.path().join("small.meno")).unwrap();
+        dir
+    });
+    dir.path().join("small.meno")
 }
 
 /// Another model, of the paper's kind.
 pub fn other_model() -> PathBuf {
-    kept("format-1.meno")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../meno/tests/models/format-1.meno")
 }
 
-fn kept(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../meno/tests/models").join(name)
+/// Intents and utterances; `A` is an album, `C` a city.
+const TEMPLATES: [(&str, &str); 8] = [
+    ("play", "play A"),
+    ("play", "play A now"),
+    ("play", "put on A please"),
+    ("play", "please play A in C"),
+    ("weather", "weather in C"),
+    ("weather", "the weather in C now"),
+    ("weather", "weather C please"),
+    ("weather", "now the weather in C"),
+];
+
+const VALUES: [(&str, &str); 4] =
+    [("the wall", "paris"), ("abbey road", "new york"), ("thriller", "rome"), ("blue train", "oslo")];
+
+fn train() -> Model {
+    let utterances = TEMPLATES.into_iter().flat_map(|template| VALUES.map(|values| filled(template, values)));
+    let corpus = Corpus { path: "small".into(), utterances: utterances.collect() };
+    let tagger = TaggerSettings { character: 16, filters: 16, ..TaggerSettings::default() };
+    let settings = TrainSettings {
+        epochs: 40,
+        rate: 5e-3,
+        batch: 4,
+        embedding: 16,
+        hidden: 16,
+        dropout: 0.2,
+        tagger: Some(tagger),
+        ..TrainSettings::default()
+    };
+    let Outcome::Finished(model) = fit(&corpus, &corpus, &settings, 1, None, &mut ()).unwrap() else {
+        panic!("nothing stopped it")
+    };
+    let mut worker = model.worker();
+    let mut uncertainty = |text: &str, phrase: &str| {
+        let annotation = worker.annotate(text, Reading::Text);
+        let span = annotation.spans.iter().find(|span| span.text == phrase);
+        span.and_then(|span| span.guess.as_ref()).map(|guess| f64::from(guess.uncertainty)).unwrap()
+    };
+    let known = uncertainty("play abbey road now", "abbey road");
+    let unknown = uncertainty("play zorblax road now", "zorblax road");
+    assert!(known < unknown, "{known} {unknown}");
+    let value = (known + unknown) / 2.0;
+    drop(worker);
+    model.with_threshold(Some(Threshold {
+        score: CONCEPT_SCORE.to_owned(),
+        value,
+        budget: 0.5,
+        f1_before: 100.0,
+        f1_after: 100.0,
+        median: known,
+        offers: Vec::new(),
+    }))
+}
+
+fn filled((intent, template): (&str, &str), (album, city): (&str, &str)) -> Utterance {
+    let mut utterance = Utterance { intent: intent.to_owned(), ..Utterance::default() };
+    for word in template.split(' ') {
+        let (words, slot) = match word {
+            "A" => (album, "album"),
+            "C" => (city, "city"),
+            word => (word, ""),
+        };
+        for (idx, word) in words.split(' ').enumerate() {
+            utterance.words.push(word.to_owned());
+            utterance.labels.push(match (slot, idx) {
+                ("", _) => "O".to_owned(),
+                (slot, 0) => format!("B-{slot}"),
+                (slot, _) => format!("I-{slot}"),
+            });
+        }
+    }
+    utterance
 }
 
 /// On a free port, with two threads.
