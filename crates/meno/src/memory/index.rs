@@ -286,8 +286,7 @@ impl Index {
         spelling: Spelling,
         found: &mut Vec<Found<'i>>,
     ) {
-        let mut places: Vec<Place<'_>> =
-            words.iter().map(|word| (word, self.words.id(word.stem))).collect();
+        let mut places: Vec<Place<'_>> = words.iter().map(|word| (word, self.words.id(word.stem))).collect();
         self.find_runs(&places, 0..places.len(), owners, |run| found.push(run));
         if spelling == Spelling::Strict {
             return;

@@ -49,7 +49,8 @@ fn phrases_are_found_in_any_sentence() {
 
 #[test]
 fn misspellings_are_forgiven_where_that_is_wanted() {
-    let index = index(&["burpees and regrets|playlist|-", "Zorblax|song|anna", "toffee|song|-", "moon|song|-"]);
+    let index =
+        index(&["burpees and regrets|playlist|-", "Zorblax|song|anna", "toffee|song|-", "moon|song|-"]);
     let find = |text: &str, user: Option<&str>| -> Vec<String> {
         assert_eq!(index.find_spelt(text, user, Spelling::Strict), index.find(text, user));
         let found = index.find_spelt(text, user, Spelling::Forgiving);
