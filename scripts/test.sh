@@ -44,6 +44,13 @@ fi
 step "malformed requests"
 scripts/fuzz_server.sh 1500
 
+step "the playground in a browser"
+scripts/browser_test.sh
+
+step "a conversation on a terminal"
+cargo build --release --locked --quiet
+scripts/terminal_test.py "${CARGO_TARGET_DIR:-target}/release/meno"
+
 step "demo"
 cargo run --release --locked --quiet -- demo </dev/null
 

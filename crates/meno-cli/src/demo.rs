@@ -1,19 +1,23 @@
 //! `meno demo`: the whole way in one command, on the corpus that ships with meno.
 
 use std::fmt::Display;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use meno::corpus::Utterance;
 use meno::engine::Reading;
 use meno::experiment::Dataset;
+use meno::memory::Owner;
 use meno::metrics::{Mode, Report};
 use meno::train::{Outcome, TrainSettings, fit};
 use meno::{Error, Model, Result};
+use meno_store::{Assistant, Memory};
 
+use crate::chat::Chat;
 use crate::concepts;
-use crate::output::{count, print, written};
+use crate::memory::told;
+use crate::output::{count, print};
 use crate::progress::Watcher;
 use crate::readable::Palette;
 use crate::settings::{ThresholdArgs, threads};
@@ -30,15 +34,21 @@ const REQUESTS: [&str; 5] = [
 ];
 
 /// A request with a concept that the corpus does not have.
-const NEW_REQUEST: &str = "Wake me up with Burpees and Regrets!";
+const NEW_REQUEST: &str = "Wake me at six with Snugglebarn!";
+
+/// A lesson: a request with a new concept, what it is, and a request that shows whether it was learnt.
+const LESSON: &str = "What's the weather in Plimsoll Wharf tomorrow?";
+const ANSWER: &str = "it's a place";
+const TEST: &str = "Who am I meeting at Plimsoll Wharf?";
 
 const EXAMPLES: &str = "\
 Examples:
   meno demo
   meno demo --seed 7 --threads 1
 
-Trains for a few seconds on a corpus that is part of the program, tests the model, tags some requests and then what
-you type. Nothing is written; `meno train` makes a model to keep. Without a terminal it ends by itself.";
+Trains for a few seconds on a corpus that is part of the program, tests the model, tags some requests, shows how it asks
+and learns, and then talks with you. Nothing is written; `meno train` makes a model to keep, and `meno chat` is the same
+conversation with it. Without a terminal it ends by itself.";
 
 /// What was typed after `meno demo`.
 #[derive(clap::Args)]
@@ -80,8 +90,12 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let annotation = worker.annotate(NEW_REQUEST, Reading::Text);
     print(format_args!("  {}\n", palette.show(&annotation)))?;
     print(format_args!("  {}", indented(palette.thoughts(&annotation))))?;
+    let memory = Memory::volatile().map_err(told)?;
+    let mut chat = Chat::new(&model, Assistant::default(), memory, Owner::Everyone, style);
+    teach(&mut chat, style.stdout)?;
     if io::stdin().is_terminal() {
-        converse(&model, &palette, style)?;
+        print("\nNow you: type a request; :help tells more, Ctrl-D ends.")?;
+        chat.converse()?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -129,28 +143,20 @@ fn line(name: &str, text: String) -> Result<()> {
     print(format_args!("  {name:9}{text}"))
 }
 
-/// Tags what is typed until nothing is.
-fn converse(model: &Model, palette: &Palette, style: Style) -> Result<()> {
-    print("\nNow you: type a request, or just Enter to end.")?;
-    let mut worker = model.worker();
-    let (mut stdin, mut request) = (io::stdin().lock(), Vec::new());
-    loop {
-        let mut stdout = io::stdout().lock();
-        written(write!(stdout, "{} ", paint(">", style::BOLD, style.stdout)).and_then(|()| stdout.flush()))?;
-        drop(stdout);
-        request.clear();
-        let n_read = stdin
-            .read_until(b'\n', &mut request)
-            .map_err(|source| Error::Read { path: "standard input".into(), source })?;
-        let text = String::from_utf8_lossy(&request);
-        let text = text.trim();
-        if n_read == 0 {
-            print("")?;
-        }
-        if text.is_empty() {
-            return Ok(());
-        }
-        let annotation = worker.annotate(text, Reading::Text);
-        print(format_args!("  {}{}", palette.show(&annotation), indented(palette.heat(&annotation))))?;
+/// It is asked for something that it does not know, asks back, is told, and knows it in another sentence.
+fn teach(chat: &mut Chat<'_>, color: bool) -> Result<()> {
+    let say = |chat: &mut Chat<'_>, text: &str| -> Result<()> {
+        print(format_args!("{} {text}", paint(">", style::BOLD, color)))?;
+        chat.turn(text)
+    };
+    print("\nIt asks about what it does not know, and remembers the answer:\n")?;
+    say(chat, LESSON)?;
+    if chat.asks() {
+        say(chat, ANSWER)?;
     }
+    // A model of another seed may have more to ask.
+    while chat.asks() {
+        say(chat, "never mind")?;
+    }
+    say(chat, TEST)
 }

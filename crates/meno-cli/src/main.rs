@@ -3,6 +3,7 @@
 //! Each command has a file of its own. Standard output is data that can be piped; progress, notes and errors go to
 //! standard error. Exit codes: 0 done, 1 done and something was found, 2 failed, 130 stopped by Ctrl-C.
 
+mod chat;
 mod concepts;
 mod config;
 mod data;
@@ -36,6 +37,7 @@ First steps:
   meno train DIR -o my.model                 DIR has the folders or files train, valid and test
   meno eval my.model DIR                     how good is it?
   echo 'wake me at six' | meno tag my.model  one JSON object a line
+  meno chat my.model                         it asks about what it does not know, and learns
 
 `meno help COMMAND` tells more about each.";
 
@@ -62,6 +64,8 @@ enum Command {
     Eval(eval::Args),
     /// Tag lines of text: their intent, their slots, a label for each word.
     Tag(tag::Args),
+    /// Talk with it: it asks about what it does not know, and learns the answer.
+    Chat(chat::Args),
     /// Find unknown words for a tagger that was made elsewhere, from its logits.
     Logits(logits::Args),
     /// Look after the concepts that were taught.
@@ -90,6 +94,7 @@ fn main() -> ExitCode {
         Command::Train(args) => train::run(args, style),
         Command::Eval(args) => eval::run(args),
         Command::Tag(args) => tag::run(args, style),
+        Command::Chat(args) => chat::run(args, style),
         Command::Logits(args) => logits::run(args, style),
         Command::Memory(args) => memory::run(args),
         Command::Serve(args) => serve::run(args),
@@ -98,10 +103,7 @@ fn main() -> ExitCode {
         Command::Experiment(args) => experiment::run(args, style),
     };
     result.unwrap_or_else(|error| {
-        output::note(format_args!("error: {error}"));
-        if let Some(hint) = error.hint() {
-            output::note(format_args!("hint: {hint}"));
-        }
+        output::complain(&error);
         ExitCode::from(2)
     })
 }

@@ -306,21 +306,30 @@ impl Session {
 
     /// Prints what changes did.
     fn tell(&self, changes: &[Change]) -> Result<()> {
-        for change in changes {
-            let (verb, concept) = match (&change.before, &change.after) {
-                (None, Some(after)) => ("learnt", after),
-                (Some(_), Some(after)) => ("changed", after),
-                (Some(before), None) => ("forgot", before),
-                (None, None) => continue,
-            };
+        for (verb, concept) in changes.iter().filter_map(deed) {
             if self.json {
                 print(serde_json::json!({ "change": verb, "concept": concept }))?;
             } else {
-                print(format_args!("{verb} {}", sentence(concept)))?;
+                print(concept_line(verb, concept))?;
             }
         }
         Ok(())
     }
+}
+
+/// What a change did, and to what.
+fn deed(change: &Change) -> Option<(&'static str, &Concept)> {
+    match (&change.before, &change.after) {
+        (None, Some(after)) => Some(("learnt", after)),
+        (Some(_), Some(after)) => Some(("changed", after)),
+        (Some(before), None) => Some(("forgot", before)),
+        (None, None) => None,
+    }
+}
+
+/// What a change did, in words.
+pub fn change_line(change: &Change) -> Option<String> {
+    deed(change).map(|(verb, concept)| concept_line(verb, concept))
 }
 
 /// The concepts of a file.
@@ -345,14 +354,15 @@ fn read(file: &Path) -> Result<Vec<Concept>> {
     read_concepts(file, &text, now())
 }
 
-/// `3: red moon is a song: Moon (red), anna's`.
-fn sentence(concept: &Concept) -> String {
+/// `learnt 3: red moon | song, meaning Moon (red), for anna`.
+pub fn concept_line(verb: &str, concept: &Concept) -> String {
     let value = concept.value.as_ref().map_or(String::new(), |value| format!(", meaning {}", shown(value)));
     let owner = concept.owner.user().map_or(String::new(), |user| format!(", for {}", shown(user)));
-    format!("{}: {} | {}{value}{owner}", concept.id, shown(&concept.phrase), shown(&concept.slot))
+    format!("{verb} {}: {} | {}{value}{owner}", concept.id, shown(&concept.phrase), shown(&concept.slot))
 }
 
-fn table(concepts: &[Concept], has_head: bool) -> String {
+/// Concepts in columns.
+pub fn table(concepts: &[Concept], has_head: bool) -> String {
     let head = ["id", "phrase", "slot", "value", "owner", "uses"].map(str::to_owned);
     let row = |concept: &Concept| {
         [
@@ -377,7 +387,7 @@ fn table(concepts: &[Concept], has_head: bool) -> String {
 }
 
 /// Text without what would move a terminal's cursor.
-fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 

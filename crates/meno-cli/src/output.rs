@@ -18,6 +18,14 @@ pub fn note(text: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Tells an error and what may help.
+pub fn complain(error: &Error) {
+    note(format_args!("error: {error}"));
+    if let Some(hint) = error.hint() {
+        note(format_args!("hint: {hint}"));
+    }
+}
+
 /// A write to standard output as a result of the engine; a closed pipe is none of its errors.
 pub fn written(result: io::Result<()>) -> Result<()> {
     match result {

@@ -7,9 +7,12 @@ use std::time::Duration;
 
 use meno::Result;
 use meno_server::{Config, EVERYONE, TokenSource, owner, serve};
+use meno_store::Assistant;
 
+use crate::chat::phrasebook;
 use crate::memory::told;
 use crate::output::note;
+use crate::settings::SpellingArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,6 +45,11 @@ pub struct Args {
     /// Whose concepts are known and taught where there are no tokens.
     #[arg(long, value_name = "USER", default_value = EVERYONE, conflicts_with = "tokens")]
     owner: String,
+    #[command(flatten)]
+    spelling: SpellingArgs,
+    /// What dialogues say and understand, in place of plain English: docs/dialogue.md.
+    #[arg(long, value_name = "FILE")]
+    phrases: Option<PathBuf>,
     /// Threads that run the model; by default one for each core.
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -98,7 +106,8 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let Args { model, store, listen, tokens, owner: name, threads, limits, log, log_text } = args;
+    let Args { model, store, listen, tokens, owner: name, spelling, phrases, threads, limits, log, log_text } =
+        args;
     let from_environment =
         || Some(TokenSource::Lines(std::env::var_os(TOKENS)?.to_string_lossy().into_owned()));
     let defaults = Config::new(model);
@@ -107,6 +116,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         listen,
         tokens: tokens.map(TokenSource::File).or_else(from_environment),
         owner: owner(&name),
+        spelling: spelling.into(),
+        assistant: Assistant { book: phrasebook(phrases.as_deref())?, ..Assistant::default() },
         threads: threads.map_or(defaults.threads, usize::from),
         queue: limits.queue.into(),
         connections: limits.connections.into(),

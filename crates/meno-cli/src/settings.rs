@@ -6,12 +6,27 @@ use meno::corpus::Corpus;
 use meno::decision::{BUDGET, CONCEPT_BUDGET, Threshold};
 use meno::encoder::Calibration;
 use meno::engine::CONCEPT_SCORE;
+use meno::memory::Spelling;
 use meno::syntax::phrase::Rule;
 use meno::train::{CalibrationSettings, TrainSettings};
 use meno::uncertainty::Score;
 use meno::{Error, Model, Result};
 
 use crate::output::note;
+
+/// How concepts that were taught are looked for.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct SpellingArgs {
+    /// Find concepts with one slip in a word of five letters or more, where the tagger does not know the word.
+    #[arg(long)]
+    misspellings: bool,
+}
+
+impl From<SpellingArgs> for Spelling {
+    fn from(args: SpellingArgs) -> Self {
+        if args.misspellings { Spelling::Forgiving } else { Spelling::Strict }
+    }
+}
 
 /// Which model is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

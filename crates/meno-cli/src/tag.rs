@@ -17,7 +17,7 @@ use meno_store::{Access, Memory};
 use crate::memory::told;
 use crate::output::{note, written};
 use crate::readable::Palette;
-use crate::settings::OverrideArgs;
+use crate::settings::{OverrideArgs, SpellingArgs};
 use crate::style::Style;
 
 const EXAMPLES: &str = "\
@@ -66,6 +66,8 @@ pub struct Args {
     #[arg(long, value_name = "USER", requires = "store")]
     owner: Option<String>,
     #[command(flatten)]
+    spelling: SpellingArgs,
+    #[command(flatten)]
     threshold: OverrideArgs,
 }
 
@@ -76,7 +78,8 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let path = file.as_deref().unwrap_or(Path::new("standard input"));
     let is_terminal = io::stdout().is_terminal();
     let memory = args.store.as_deref().map(|store| Memory::open(store, Access::Existing)).transpose();
-    let memory = memory.map_err(told)?.map(|memory| (memory, args.owner));
+    let spelling = args.spelling.into();
+    let memory = memory.map_err(told)?.map(|memory| (memory.with_spelling(spelling), args.owner));
     let palette = (!args.json && (is_terminal || style.always)).then(|| Palette::new(&model, style.stdout));
     let tagger = Tagger {
         path,

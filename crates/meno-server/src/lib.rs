@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use axum::response::Response;
 use meno::Error;
-use meno::memory::Owner;
+use meno::memory::{Owner, Spelling};
 use meno_store::{Access as StoreAccess, Assistant, Memory, Result};
 use tokio::sync::{Notify, Semaphore};
 
@@ -52,6 +52,10 @@ pub struct Config {
     pub tokens: Option<TokenSource>,
     /// Who everybody is without tokens.
     pub owner: Owner,
+    /// Whether misspellings of concepts are forgiven.
+    pub spelling: Spelling,
+    /// How dialogues are led.
+    pub assistant: Assistant,
     /// Threads that run the model.
     pub threads: usize,
     /// How many requests may wait for them.
@@ -89,6 +93,8 @@ impl Config {
             listen: "127.0.0.1:8080".to_owned(),
             tokens: None,
             owner: Owner::Everyone,
+            spelling: Spelling::Strict,
+            assistant: Assistant::default(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             queue: 1024,
             connections: 1024,
@@ -186,12 +192,13 @@ impl Server {
             Some(location) => Memory::open(location, StoreAccess::Create)?,
             None => Memory::volatile()?,
         };
+        let memory = memory.with_spelling(config.spelling);
         let engine =
             engine::Engine::start(loaded, memory.clone(), config.threads, config.queue, config.timeout)?;
         let app = Arc::new(App {
             engine,
             memory,
-            assistant: Arc::default(),
+            assistant: Arc::new(config.assistant.clone()),
             sessions: sessions::Sessions::new(config.sessions, config.session_lifetime),
             access,
             metrics: metrics::Metrics::default(),

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use meno::Annotation;
-use meno::memory::{Concept, Draft, Entry, Index, Recalled, Remembered, Rule};
+use meno::memory::{Concept, Draft, Entry, Index, Recalled, Remembered, Rule, Spelling};
 
 use crate::store::{Amendment, Change, Edit, News, Query, Scope, Store};
 use crate::{Access, Error, Result, open};
@@ -28,6 +28,7 @@ const PORTION: usize = 1000;
 #[derive(Clone)]
 pub struct Memory {
     shared: Arc<Shared>,
+    spelling: Spelling,
 }
 
 struct Shared {
@@ -87,7 +88,12 @@ impl Memory {
             trouble: Mutex::default(),
         });
         follow(Arc::downgrade(&shared), follower()?)?;
-        Ok(Memory { shared })
+        Ok(Memory { shared, spelling: Spelling::Strict })
+    }
+
+    /// The same memory, in which misspellings are forgiven or not; at first they are not.
+    pub fn with_spelling(self, spelling: Spelling) -> Self {
+        Memory { spelling, ..self }
     }
 
     /// How many concepts there are.
@@ -115,7 +121,7 @@ impl Memory {
             start: found.start,
             end: found.end,
         };
-        index.find(text, user).iter().map(known).collect()
+        index.find_spelt(text, user, self.spelling).iter().map(known).collect()
     }
 
     /// What memory and a model make of a text together; concepts that hold are counted as used. `has_seen` is whether
@@ -128,7 +134,7 @@ impl Memory {
     ) -> Remembered<'t> {
         let remembered = {
             let index = self.shared.index();
-            let found = index.find(annotation.text, user);
+            let found = index.find_spelt(annotation.text, user, self.spelling);
             Remembered::new(Rule::default(), annotation, &found, has_seen)
         };
         if !remembered.memory.is_empty() {

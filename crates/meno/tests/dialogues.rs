@@ -3,11 +3,11 @@
 //! A dialogue begins with `# title`. `>` is what a person says; `~` what the engine made of it (intent, its probability, and
 //! the text with `[words|slot]` or `[words|? type 0.6 type 0.3 u 2.0]` for unknown words), or `~ reject`; without it nothing
 //! was made of it. `<` is what is said in return, `!` what was learnt, `=` what became of the request (left out for
-//! questions). `types:` and `known:` say what the engine and memory know.
+//! questions). `types:` and `known:` say what the engine and memory know, `phrases:` the file of another phrasebook.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use meno::dialogue::{Dialogue, Heard, Outcome, Phrasebook, Settings, Slot, State};
 
@@ -17,8 +17,13 @@ struct Script {
     types: Vec<String>,
     known: BTreeMap<String, String>,
     settings: Settings,
+    book: Option<Phrasebook>,
     /// What was said, what was made of it, and the lines that are expected.
     turns: Vec<(String, Heard, Vec<String>)>,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues")
 }
 
 fn scripts(text: &str) -> Vec<Script> {
@@ -53,6 +58,10 @@ fn read_setting(script: &mut Script, line: &str) {
         "known" => {
             let (phrase, slot) = value.split_once(" = ").expect(line);
             script.known.insert(phrase.to_owned(), slot.to_owned());
+        }
+        "phrases" => {
+            let path = folder().join(value);
+            script.book = Some(Phrasebook::read(&fs::read_to_string(&path).unwrap(), &path).unwrap());
         }
         "questions" => script.settings.max_questions = value.parse().expect(line),
         _ => panic!("{line}"),
@@ -101,7 +110,7 @@ fn read_slot(words: &str, slot: &str, place: std::ops::Range<usize>) -> Slot {
 }
 
 fn replay(script: &Script) {
-    let book = Phrasebook::english();
+    let book = script.book.clone().unwrap_or_else(Phrasebook::english);
     let known = |value: &str| script.known.get(&value.to_lowercase()).cloned();
     let dialogue = Dialogue { settings: &script.settings, book: &book, types: &script.types, known: &known };
     let mut state = State::default();
@@ -139,10 +148,10 @@ fn replay(script: &Script) {
 
 #[test]
 fn dialogues_go_as_written() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues");
     let mut n_dialogues = 0;
-    for entry in fs::read_dir(dir).unwrap() {
-        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+    let paths = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    for path in paths.filter(|path| path.extension().is_some_and(|extension| extension == "txt")) {
+        let text = fs::read_to_string(path).unwrap();
         for script in scripts(&text) {
             replay(&script);
             n_dialogues += 1;

@@ -8,11 +8,22 @@ use axum::routing::get;
 
 use crate::{App, reply};
 
+const HTML: &str = "text/html; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
 /// The address of each file, its type and its text.
-const FILES: [(&str, &str, &str); 3] = [
-    ("/", "text/html; charset=utf-8", include_str!("../../page/index.html")),
-    ("/page/style.css", "text/css; charset=utf-8", include_str!("../../page/style.css")),
-    ("/page/app.js", "text/javascript; charset=utf-8", include_str!("../../page/app.js")),
+const FILES: [(&str, &str, &str); 10] = [
+    ("/", HTML, include_str!("../../page/index.html")),
+    ("/page/style.css", STYLE, include_str!("../../page/style.css")),
+    ("/page/app.js", SCRIPT, include_str!("../../page/app.js")),
+    ("/page/concepts.js", SCRIPT, include_str!("../../page/concepts.js")),
+    ("/page/dom.js", SCRIPT, include_str!("../../page/dom.js")),
+    ("/page/judge.js", SCRIPT, include_str!("../../page/judge.js")),
+    ("/page/sentence.js", SCRIPT, include_str!("../../page/sentence.js")),
+    ("/page/server.js", SCRIPT, include_str!("../../page/server.js")),
+    ("/page/talk.js", SCRIPT, include_str!("../../page/talk.js")),
+    ("/page/tree.js", SCRIPT, include_str!("../../page/tree.js")),
 ];
 
 pub(super) fn router() -> Router<Arc<App>> {

@@ -250,7 +250,8 @@ impl Dialogue<'_> {
 
     /// A request of its own.
     fn request(&self, left: BTreeSet<String>, heard: Heard) -> (State, Reply) {
-        if heard.text.trim().is_empty() {
+        let has_words = heard.text.contains(char::is_alphanumeric);
+        if !has_words && heard.intent.is_empty() && heard.slots.is_empty() {
             return finished(left, self.book.say("nothing", &[]), Outcome::Nothing);
         }
         if heard.rejected {

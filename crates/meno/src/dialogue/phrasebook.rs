@@ -70,11 +70,20 @@ impl Phrasebook {
             let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
             bad(line, error.message().to_owned())
         })?;
+        let line_of = |name: &str| {
+            let is_it = |line: &str| {
+                line.trim_start().strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with('='))
+            };
+            text.lines().position(is_it).map_or(1, |line_idx| line_idx + 1)
+        };
         let mut book = Phrasebook::english();
         for (name, sentence) in file.say {
             let Some(place) = book.say.get_mut(&name) else {
-                return Err(bad(1, format!("nothing that is said is called `{name}`")));
+                return Err(bad(line_of(&name), format!("nothing that is said is called `{name}`")));
             };
+            if let Some(odd) = places(&sentence).find(|odd| !places(place).any(|known| known == *odd)) {
+                return Err(bad(line_of(&name), format!("nothing fills the place `{{{odd}}}` of `{name}`")));
+            }
             *place = sentence;
         }
         let english: File = toml::from_str(ENGLISH).expect("a test reads it");
@@ -82,7 +91,7 @@ impl Phrasebook {
         for (name, words) in file.hear {
             match hear.get_mut(&name) {
                 Some(place) => *place = words,
-                None => return Err(bad(1, format!("nothing that is heard is called `{name}`"))),
+                None => return Err(bad(line_of(&name), format!("nothing that is heard is called `{name}`"))),
             }
         }
         book.hear = Hear::deserialize(toml::Value::Table(hear.into_iter().collect()))
@@ -133,6 +142,11 @@ impl Phrasebook {
     }
 }
 
+/// The names in braces of a sentence.
+fn places(sentence: &str) -> impl Iterator<Item = &str> {
+    sentence.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(place, _)| place)
+}
+
 /// `toloc.city_name` is `city name`.
 fn plain_name(slot: &str) -> String {
     slot.rsplit('.').next().unwrap_or(slot).replace(['_', '-'], " ").to_lowercase()
@@ -170,7 +184,9 @@ mod tests {
         assert_eq!(book.type_with_article("album"), "ein Album");
         assert!(book.names("album").contains(&"platte".to_owned()));
         for (text, problem) in [
-            ("[say]\nask_opne = \"?\"\n", "de.toml:1: nothing that is said is called `ask_opne`"),
+            ("[say]\nask_opne = \"?\"\n", "de.toml:2: nothing that is said is called `ask_opne`"),
+            ("[say]\n\nask_open = \"{a}?\"\n", "de.toml:3: nothing fills the place `{a}` of `ask_open`"),
+            ("[hear]\n yess = []\n", "de.toml:2: nothing that is heard is called `yess`"),
             ("[hear]\nyes = 1\n", "de.toml:1: invalid type: integer `1`, expected a sequence"),
             ("[say]\nask_open = \n", "de.toml:2: "),
             ("[tipes.x]\n", "de.toml:1: unknown field `tipes`"),

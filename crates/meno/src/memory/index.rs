@@ -8,9 +8,11 @@
 //! Not given back until the index is built anew: the text of words, slots, values and owners that no concept has any more.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use super::concept::{Concept, MAX_WORDS};
 use super::normal::{LoneS, Word, Words};
+use super::spelling::{Spelling, slips};
 use super::table::{Filter, Hasher, Interner, Table};
 
 /// What of a concept is needed to find it.
@@ -39,7 +41,7 @@ pub struct Found<'i> {
     pub value: Option<&'i str>,
     /// Whether it is the user's own, not everyone's.
     pub own: bool,
-    /// Whether the words are those of the phrase, not a plural or possessive of them.
+    /// Whether the words are those of the phrase, not a plural, a possessive or a misspelling of them.
     pub exact: bool,
     /// How many words it has.
     pub n_words: usize,
@@ -87,6 +89,9 @@ struct Indexed {
     slot: u32,
     value: u32,
 }
+
+/// A word of a text, and the number of its stem if a phrase has it.
+type Place<'a> = (Word<'a>, Option<u32>);
 
 /// The first owner's number; users have names that are not empty.
 const EVERYONE: u32 = 0;
@@ -252,13 +257,18 @@ impl Index {
     /// that begins first, then exact ones, then the one that ends last; among those at one place the user's own first, then
     /// the newest.
     pub fn find(&self, text: &str, user: Option<&str>) -> Vec<Found<'_>> {
+        self.find_spelt(text, user, Spelling::Strict)
+    }
+
+    /// As [`Index::find`], also with misspellings if they are forgiven.
+    pub fn find_spelt(&self, text: &str, user: Option<&str>, spelling: Spelling) -> Vec<Found<'_>> {
         let user = user.filter(|user| !user.is_empty()).and_then(|user| self.owners.id(user));
         let owners = [Some(EVERYONE), user];
         let words = Words::read(text, LoneS::Apart);
         let mut found = Vec::new();
-        self.find_words(&words, owners, &mut found);
+        self.find_words(&words, owners, spelling, &mut found);
         if words.has_lone_s {
-            self.find_words(&Words::read(text, LoneS::Joined), owners, &mut found);
+            self.find_words(&Words::read(text, LoneS::Joined), owners, spelling, &mut found);
         }
         let order = |found: &Found<'_>| {
             let place = (Reverse(found.n_words), found.start, !found.exact, Reverse(found.end));
@@ -269,10 +279,46 @@ impl Index {
         found
     }
 
-    fn find_words<'i>(&'i self, words: &Words, owners: [Option<u32>; 2], found: &mut Vec<Found<'i>>) {
-        let places: Vec<_> = words.iter().map(|word| (word, self.words.id(word.stem))).collect();
+    fn find_words<'i>(
+        &'i self,
+        words: &Words,
+        owners: [Option<u32>; 2],
+        spelling: Spelling,
+        found: &mut Vec<Found<'i>>,
+    ) {
+        let mut places: Vec<Place<'_>> = words.iter().map(|word| (word, self.words.id(word.stem))).collect();
+        self.find_runs(&places, 0..places.len(), owners, |run| found.push(run));
+        if spelling == Spelling::Strict {
+            return;
+        }
+        for at in 0..places.len() {
+            let (word, None) = places[at] else { continue };
+            let mut ids = Vec::new();
+            slips(word.stem, |slip| ids.extend(self.words.id(slip)));
+            ids.sort_unstable();
+            ids.dedup();
+            for id in ids {
+                places[at].1 = Some(id);
+                self.find_runs(&places, (at + 1).saturating_sub(MAX_WORDS)..at + 1, owners, |run| {
+                    if word.end <= run.end {
+                        found.push(Found { exact: false, ..run });
+                    }
+                });
+            }
+            places[at].1 = None;
+        }
+    }
+
+    /// Finds phrases that begin with one of these words.
+    fn find_runs<'i>(
+        &'i self,
+        places: &[Place<'_>],
+        firsts: Range<usize>,
+        owners: [Option<u32>; 2],
+        mut each: impl FnMut(Found<'i>),
+    ) {
         let mut run = Vec::with_capacity(MAX_WORDS);
-        for first in 0..places.len() {
+        for first in firsts {
             let longest = places[first].1.map_or(0, |id| self.words.byte(id));
             let mut hash = 0;
             run.clear();
@@ -290,13 +336,13 @@ impl Index {
                     };
                     let key = self.hasher.mix(hash, owner.into());
                     let there = self.by_phrase.candidates(key).filter(matches);
-                    found.extend(there.map(|at| self.found(at, &places[first..first + run.len()])));
+                    there.for_each(|at| each(self.found(at, &places[first..first + run.len()])));
                 }
             }
         }
     }
 
-    fn found(&self, at: u32, words: &[(Word<'_>, Option<u32>)]) -> Found<'_> {
+    fn found(&self, at: u32, words: &[Place<'_>]) -> Found<'_> {
         let indexed = &self.concepts[at as usize];
         let stems = self.phrase(indexed).iter();
         let exact = stems.zip(words).fold(0, |hash, (&stem, &(word, _))| self.mix_exact(hash, stem, word));

@@ -7,6 +7,7 @@
 //! - `concept`: what is known of a concept.
 //! - `normal`: the words of a phrase or a text as they are compared.
 //! - `table`, `index`: a million concepts in about 100 bytes each, searched in microseconds.
+//! - `spelling`: words that one slip makes of others.
 //! - `reconcile`: memory or the tagger, by a rule that is written down there.
 //! - `corpus`: concepts as utterances to train on.
 //!
@@ -17,6 +18,7 @@ mod corpus;
 mod index;
 mod normal;
 mod reconcile;
+mod spelling;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -26,3 +28,4 @@ pub use corpus::{Exported, to_corpus};
 pub use index::{Entry, Found, Index};
 pub use normal::normal_form;
 pub use reconcile::{Recalled, Remembered, Rule, Seen, TaggedWord, reconcile};
+pub use spelling::Spelling;

@@ -48,6 +48,31 @@ fn phrases_are_found_in_any_sentence() {
 }
 
 #[test]
+fn misspellings_are_forgiven_where_that_is_wanted() {
+    let index =
+        index(&["burpees and regrets|playlist|-", "Zorblax|song|anna", "toffee|song|-", "moon|song|-"]);
+    let find = |text: &str, user: Option<&str>| -> Vec<String> {
+        assert_eq!(index.find_spelt(text, user, Spelling::Strict), index.find(text, user));
+        let found = index.find_spelt(text, user, Spelling::Forgiving);
+        let shown = |f: &Found<'_>| format!("{}{}", &text[f.start..f.end], if f.exact { "" } else { " ~" });
+        found.iter().map(shown).collect()
+    };
+    for slip in ["zorblx", "zorblaxx", "zorbkax", "zobrlax", "Zorblay's"] {
+        assert_eq!(find(slip, Some("anna")), [format!("{slip} ~")]);
+        assert_eq!(find(slip, None), [""; 0], "{slip} is another user's");
+    }
+    assert_eq!(find("wake me with burpes and regrets now", None), ["burpes and regrets ~"]);
+    assert_eq!(find("wake me with burpees and regerts", None), ["burpees and regerts ~"]);
+    // One slip a phrase; short words, numbers and words that memory has are taken as they stand.
+    assert_eq!(find("wake me with burpes and regerts", None), [""; 0]);
+    assert_eq!(find("mooon", None), [""; 0]);
+    assert_eq!(find("burpees nad regrets", None), [""; 0]);
+    assert_eq!(find(&"x".repeat(100_000), None), [""; 0]);
+    assert_eq!(find("coffee", None), ["coffee ~"], "whether that is meant is for the rule to say");
+    assert_eq!(find("toffees toffee", None), ["toffees ~", "toffee"]);
+}
+
+#[test]
 fn one_users_concepts_are_not_anothers() {
     let concepts = ["home|place|anna", "home|song|ben", "home|album|-", "office|place|ben"];
     check(&concepts, None, "home office", &["home album"]);

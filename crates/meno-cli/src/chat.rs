@@ -1,0 +1,261 @@
+//! `meno chat`: a conversation in the terminal, in which what is not known is asked about and learnt.
+
+use std::io::{self, BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use meno::dialogue::{Outcome, Phrasebook, State};
+use meno::memory::Owner;
+use meno::{Error, Model, Result, Worker};
+use meno_store::{Access, Assistant, Memory, Query, Scope};
+use rustyline::DefaultEditor;
+use rustyline::error::ReadlineError;
+
+use crate::memory::{change_line, concept_line, shown, table, told};
+use crate::output::{complain, count, note, print};
+use crate::readable::Palette;
+use crate::settings::{OverrideArgs, SpellingArgs};
+use crate::style::{self, Style, paint};
+
+const EXAMPLES: &str = "\
+Examples:
+  meno chat my.model                                   what is learnt is forgotten at the end
+  meno chat my.model --store concepts.db --owner anna
+  meno chat my.model --phrases german.toml             other questions, or another language: docs/dialogue.md
+  meno chat my.model < requests.txt                    a line is a turn
+
+It shows what it makes of a request, asks about what it does not know, and learns the answer: a type by its name or number,
+yes or no, another name for something (`it's what I call my workout mix`), other limits (`no, just regrets`), a new type (`it's
+a podcast`), or `never mind`.
+
+";
+
+const COMMANDS: &str = "\
+:concepts [TEXT]  list what was taught
+:undo             take the last change back
+:help             this
+:quit             end, as Ctrl-D does";
+
+/// What was typed after `meno chat`.
+#[derive(clap::Args)]
+#[command(after_help = format!("{EXAMPLES}{COMMANDS}"))]
+pub struct Args {
+    /// A model file that `meno train` wrote.
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// Where concepts are kept: a file, which is made if it is not there, or postgres://...
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
+    /// Who talks: knows everyone's concepts and its own, and learns for itself. By default all is for everyone.
+    #[arg(long, value_name = "USER")]
+    owner: Option<String>,
+    #[command(flatten)]
+    spelling: SpellingArgs,
+    /// What is said and understood, in place of plain English.
+    #[arg(long, value_name = "FILE")]
+    phrases: Option<PathBuf>,
+    #[command(flatten)]
+    threshold: OverrideArgs,
+}
+
+/// Runs the command.
+pub fn run(args: Args, style: Style) -> Result<ExitCode> {
+    let assistant = Assistant { book: phrasebook(args.phrases.as_deref())?, ..Assistant::default() };
+    let model = args.threshold.apply(Model::load(&args.model)?)?;
+    let memory = match &args.store {
+        Some(store) => Memory::open(store, Access::Create),
+        None => Memory::volatile(),
+    };
+    let memory = memory.map_err(told)?.with_spelling(args.spelling.into());
+    let mut chat = Chat::new(&model, assistant, memory, args.owner.into(), style);
+    if io::stdin().is_terminal() {
+        note("type a request; :help tells more, Ctrl-D ends");
+    }
+    chat.converse()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The phrasebook of a file, or the one that comes with the program.
+pub fn phrasebook(file: Option<&Path>) -> Result<Phrasebook> {
+    let Some(path) = file else { return Ok(Phrasebook::english()) };
+    let text =
+        std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    Phrasebook::read(&text, path)
+}
+
+/// A conversation and all that it needs.
+pub struct Chat<'m> {
+    worker: Worker<'m>,
+    palette: Palette,
+    assistant: Assistant,
+    memory: Memory,
+    owner: Owner,
+    state: State,
+    /// Whether it waits for an answer.
+    asks: bool,
+    color: bool,
+}
+
+impl<'m> Chat<'m> {
+    pub fn new(model: &'m Model, assistant: Assistant, memory: Memory, owner: Owner, style: Style) -> Self {
+        Chat {
+            worker: model.worker(),
+            palette: Palette::new(model, style.stdout),
+            assistant,
+            memory,
+            owner,
+            state: State::default(),
+            asks: false,
+            color: style.stdout,
+        }
+    }
+
+    /// Takes turns until the input ends or it is told to.
+    pub fn converse(&mut self) -> Result<()> {
+        let mut lines = Lines::open(self.color)?;
+        while let Some(line) = lines.next()? {
+            let line = line.trim();
+            match line.strip_prefix(':') {
+                None => self.turn(line)?,
+                Some("quit" | "q") => break,
+                Some(command) => self.obey(command)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a turn, and shows what was made of it, the reply, and what was learnt.
+    pub fn turn(&mut self, text: &str) -> Result<()> {
+        let was_asked = self.asks;
+        let state = self.state.clone();
+        let turn = match self.assistant.turn(&mut self.worker, &self.memory, &self.owner, state, text) {
+            Ok(turn) => turn,
+            Err(error) => {
+                // The turn has not happened; the conversation goes on.
+                complain(&told(error));
+                return Ok(());
+            }
+        };
+        // What is said in return tells what became of an answer.
+        if !was_asked && !turn.heard.annotation.tokens.is_empty() {
+            print(format_args!("  {}", self.palette.show(&turn.heard.annotation)))?;
+        }
+        print(format_args!("  {}", self.reply(&turn.reply.text)))?;
+        for concept in &turn.concepts {
+            print(format_args!("  {}", paint(concept_line("learnt", concept), style::DIM, self.color)))?;
+        }
+        self.asks = matches!(turn.reply.outcome, Outcome::Ask { .. });
+        self.state = turn.state;
+        Ok(())
+    }
+
+    /// Whether the last reply was a question.
+    pub fn asks(&self) -> bool {
+        self.asks
+    }
+
+    /// In colour the words in question are bold; without it they have their asterisks.
+    fn reply(&self, text: &str) -> String {
+        let text = shown(text);
+        let pieces: Vec<&str> = text.split('*').collect();
+        if !self.color || pieces.len().is_multiple_of(2) {
+            return text;
+        }
+        let piece = |(idx, piece): (usize, &&str)| paint(*piece, style::BOLD, idx % 2 == 1).to_string();
+        pieces.iter().enumerate().map(piece).collect()
+    }
+
+    fn obey(&mut self, command: &str) -> Result<()> {
+        let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
+        let done = match name {
+            "help" | "h" => return print(COMMANDS),
+            "concepts" => self.list(rest.trim()),
+            "undo" => self.undo(),
+            _ => {
+                note(format_args!("there is no command `:{name}`; :help lists them"));
+                return Ok(());
+            }
+        };
+        done.or_else(|error| {
+            complain(&error);
+            Ok(())
+        })
+    }
+
+    fn list(&self, text: &str) -> Result<()> {
+        self.memory.flush().map_err(told)?;
+        let query = Query { text: text.to_owned(), limit: LISTED, ..Query::default() };
+        let concepts = self.memory.list(&self.scope(), &query).map_err(told)?;
+        if !concepts.is_empty() {
+            print(table(&concepts, true).trim_end())?;
+        }
+        let more = if concepts.len() as u64 == LISTED { ", and perhaps more" } else { "" };
+        note(format_args!("{}{more}", count(concepts.len(), "concept")));
+        Ok(())
+    }
+
+    fn undo(&self) -> Result<()> {
+        let changes = self.memory.undo(&self.scope()).map_err(told)?;
+        if changes.is_empty() {
+            note("there is nothing to undo");
+        }
+        changes.iter().filter_map(change_line).try_for_each(print)
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::Of(self.owner.clone())
+    }
+}
+
+/// How many concepts are listed at once.
+const LISTED: u64 = 100;
+
+/// Where turns come from.
+enum Lines {
+    /// A person who may edit a line and go back to earlier ones; with the prompt.
+    Typed(Box<DefaultEditor>, String),
+    /// A file or a pipe.
+    Piped(io::StdinLock<'static>),
+}
+
+impl Lines {
+    fn open(color: bool) -> Result<Self> {
+        if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+            return Ok(Lines::Piped(io::stdin().lock()));
+        }
+        let editor = DefaultEditor::new().map_err(unreadable)?;
+        Ok(Lines::Typed(Box::new(editor), format!("{} ", paint(">", style::BOLD, color))))
+    }
+
+    /// The next line; `None` at the end.
+    fn next(&mut self) -> Result<Option<String>> {
+        match self {
+            Lines::Typed(editor, prompt) => match editor.readline(prompt) {
+                Ok(line) => {
+                    // It refuses nothing but what cannot be kept, and then only the history is poorer.
+                    let _ = editor.add_history_entry(line.trim());
+                    Ok(Some(line))
+                }
+                Err(ReadlineError::Eof | ReadlineError::Interrupted) => Ok(None),
+                Err(error) => Err(unreadable(error)),
+            },
+            Lines::Piped(input) => {
+                let mut line = Vec::new();
+                let n_read = input
+                    .read_until(b'\n', &mut line)
+                    .map_err(|source| Error::Read { path: STDIN.into(), source })?;
+                Ok((n_read > 0).then(|| String::from_utf8_lossy(&line).into_owned()))
+            }
+        }
+    }
+}
+
+const STDIN: &str = "standard input";
+
+fn unreadable(error: ReadlineError) -> Error {
+    let source = match error {
+        ReadlineError::Io(source) => source,
+        other => io::Error::other(other),
+    };
+    Error::Read { path: STDIN.into(), source }
+}
