@@ -103,10 +103,14 @@ fn what_is_learnt_is_kept_in_a_store_for_its_owner() {
 
 #[test]
 fn misspellings_are_forgiven_if_that_is_wanted() {
-    let lines = b"play zorblax\na song\nput on zorbalx\n";
-    let strict = shown(&pipe(trained(), &format!("chat m {UNSURE}"), lines));
-    assert!(strict.contains("What is *zorbalx*") && !strict.contains("[zorbalx|song]"), "{strict}");
-    let forgiving = shown(&pipe(trained(), &format!("chat m {UNSURE} --misspellings"), lines));
+    let dir = trained();
+    let taught = run(dir, "memory add zorblax song --store spelt.db");
+    assert!(taught.contains("learnt 1: zorblax | song"), "{taught}");
+    let turn = |args: &str| {
+        shown(&pipe(dir, &format!("chat m {UNSURE} --store spelt.db {args}"), b"put on zorbalx\n"))
+    };
+    let (strict, forgiving) = (turn(""), turn("--misspellings"));
+    assert!(!strict.contains("[zorbalx|song]"), "{strict}");
     assert!(forgiving.contains("put on [zorbalx|song]"), "{forgiving}");
 }
 
