@@ -8,9 +8,14 @@ use support::{meno, run, shown, tiny_dataset};
 fn the_demo_ends_by_itself_without_a_terminal() {
     let dir = tempfile::tempdir().unwrap();
     let shown = run(dir.path(), "demo --epochs 1 --threads 2");
-    for part in
-        ["exit 0\n", "  test     slot F1 ", "intent accuracy ", "  new      slot F1 ", "Wake me up at "]
-    {
+    for part in [
+        "exit 0\n",
+        "  test     slot F1 ",
+        "intent accuracy ",
+        "  new      slot F1 ",
+        "Wake me up at ",
+        "> Who am I",
+    ] {
         assert!(shown.contains(part), "{part} in {shown}");
     }
     assert!(shown.ends_with("---\n"), "nothing but a terminal sees progress: {shown}");
@@ -48,7 +53,7 @@ fn usage_errors_exit_with_2_and_help_with_0() {
         let output = meno(dir.path(), args).output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{args}: {}", shown(&output));
     }
-    for command in ["demo", "data", "train", "eval", "tag", "experiment accuracy"] {
+    for command in ["demo", "data", "train", "eval", "tag", "chat", "experiment accuracy"] {
         let help = run(dir.path(), &format!("{command} --help"));
         assert!(help.contains("\nExamples:\n  "), "{help}");
     }
