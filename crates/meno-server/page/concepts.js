@@ -32,7 +32,7 @@ function conceptRow(concept) {
   row.append(
     el("td", { class: "phrase" }, phrase),
     el("td", {}, slot),
-    el("td", {}, value ?? ""),
+    el("td", { class: "value" }, value ?? ""),
     el("td", { class: "wide" }, owner ?? "everyone"),
     el("td", { class: "wide number" }, String(uses)),
     el(
