@@ -220,7 +220,12 @@ impl Server {
 
     /// Answers requests until it is stopped.
     pub fn run(self) -> Result<()> {
-        let Server { app, listener, stop, .. } = self;
+        self.run_and_tell(|_| ())
+    }
+
+    /// As [`Server::run`]; `started` is told the address when signals are heeded.
+    fn run_and_tell(self, started: impl FnOnce(SocketAddr)) -> Result<()> {
+        let Server { app, listener, address, stop } = self;
         let failed = |error: std::io::Error| setting(format!("cannot serve: {error}"), "");
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -232,11 +237,12 @@ impl Server {
             .map_err(failed)?;
         let router = routes::router(app.clone());
         let served = runtime.block_on(async {
-            let signals = app.config.signals;
+            let signals = app.config.signals.then(Signals::new);
+            started(address);
             let ended = async {
                 tokio::select! {
                     () = stop.notified() => {}
-                    () = heed_signals(app.clone()), if signals => {}
+                    () = heed(signals, app.clone()) => {}
                 }
             };
             listen::listen(listener, router, app.clone(), ended).await
@@ -250,17 +256,25 @@ impl Server {
 
 /// Answers requests until a signal ends it, if the configuration says so; `started` is told the address.
 pub fn serve(config: Config, started: impl FnOnce(SocketAddr)) -> Result<()> {
-    let server = Server::bind(config)?;
-    started(server.address());
-    server.run()
+    Server::bind(config)?.run_and_tell(started)
+}
+
+/// What the system may tell the server; heeded from when this is made.
+#[cfg(unix)]
+struct Signals([std::io::Result<tokio::signal::unix::Signal>; 3]);
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        Signals([SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal))
+    }
 }
 
 /// Loads the model again at SIGHUP; ends at SIGTERM and SIGINT.
 #[cfg(unix)]
-async fn heed_signals(app: Arc<App>) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
-    let [Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)] = kinds.map(signal) else {
+async fn heed(signals: Option<Signals>, app: Arc<App>) {
+    let Some(Signals([Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)])) = signals else {
         // The system ends the program, as it does any other.
         return std::future::pending().await;
     };
@@ -281,10 +295,20 @@ async fn heed_signals(app: Arc<App>) {
     }
 }
 
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> Self {
+        Signals
+    }
+}
+
 /// Ends at Ctrl-C.
 #[cfg(not(unix))]
-async fn heed_signals(_: Arc<App>) {
-    if tokio::signal::ctrl_c().await.is_err() {
+async fn heed(signals: Option<Signals>, _: Arc<App>) {
+    if signals.is_none() || tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await
     }
 }
