@@ -39,7 +39,7 @@ cargo build --quiet --release --bin meno >&2
 mkdir -p target/bench
 if [ -z "$model" ]; then
   model=target/bench/snips.meno
-  [ -f "$model" ] || "$meno" train "$data" --out "$model" >&2
+  [ -f "$model" ] || "$meno" train "$data" --output "$model" >&2
 fi
 
 MENO_SENTENCES=$data/test/seq.in
