@@ -19,7 +19,7 @@ pub(crate) fn variants() -> impl Iterator<Item = Kernels> {
     )
 }
 
-/// Variants may differ by this, absolutely below 1 and relatively above; the issue that asked for them says so.
+/// Variants may differ by this, absolutely below 1 and relatively above.
 const AGREEMENT: f32 = 1e-4;
 
 fn floats(random: &mut Random, n: usize) -> Vec<f32> {
