@@ -133,6 +133,7 @@ fn it_refuses_what_is_not_safe_or_not_there() {
         ("serve none", "none: there is no such file", "meno train"),
         ("serve m --listen nowhere", "`nowhere` is no address", "127.0.0.1:8080"),
         ("serve m --tokens none", "cannot read none", ""),
+        ("serve m --tokens m", "cannot read m", "UTF-8"),
         ("serve m --store m", "m is not a concept store", ""),
         ("token anna sing", "`sing` is no right", "read, teach and admin"),
         ("token * read", "`*` is no name of an owner", "anna"),

@@ -92,9 +92,12 @@ impl Error {
             Error::Model { .. } => "a model is made by `meno train DIR -o MODEL`",
             Error::Dirichlet { .. } => "logits are finite numbers, one for each label",
             Error::LabelCount { .. } => "there must be one label for each word of the corpus, in both",
-            Error::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                "check the path; `meno data stats DIR` shows what is in a folder"
-            }
+            Error::Read { source, .. } => match source.kind() {
+                io::ErrorKind::NotFound => "check the path; `meno data stats DIR` shows what is in a folder",
+                io::ErrorKind::InvalidData => "it must be text in UTF-8",
+                io::ErrorKind::PermissionDenied => "ask its owner for the right to read it",
+                _ => "",
+            },
             Error::Write { source, .. } => match source.kind() {
                 io::ErrorKind::NotFound => "make the folder first",
                 io::ErrorKind::IsADirectory => "name a file, not a folder",
