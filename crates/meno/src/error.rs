@@ -104,7 +104,6 @@ impl Error {
                 io::ErrorKind::StorageFull => "free some space, or write to another disk",
                 _ => "",
             },
-            _ => "",
         };
         (!hint.is_empty()).then_some(hint)
     }
