@@ -289,43 +289,63 @@ impl Drop for Shared {
     }
 }
 
-/// An [`Entry`] on its way to another thread.
+/// [`Entry`]s on their way to another thread, their texts in one piece.
+#[derive(Default)]
+struct Portion {
+    texts: String,
+    rows: Vec<Row>,
+}
+
+/// Where the texts of an entry end; each begins where the one before it ends.
 struct Row {
     id: u64,
-    phrase: String,
-    slot: String,
-    value: Option<String>,
-    user: Option<String>,
+    phrase: usize,
+    slot: usize,
+    value: Option<usize>,
+    user: Option<usize>,
+}
+
+impl Portion {
+    fn push(&mut self, entry: &Entry<'_>) {
+        let mut end = |text: &str| {
+            self.texts.push_str(text);
+            self.texts.len()
+        };
+        let (phrase, slot) = (end(entry.phrase), end(entry.slot));
+        let (value, user) = (entry.value.map(&mut end), entry.user.map(&mut end));
+        self.rows.push(Row { id: entry.id, phrase, slot, value, user });
+    }
+
+    fn index(&self, index: &mut Index) {
+        let mut start = 0;
+        for row in &self.rows {
+            let mut text = |end: usize| &self.texts[std::mem::replace(&mut start, end)..end];
+            let (phrase, slot) = (text(row.phrase), text(row.slot));
+            let (value, user) = (row.value.map(&mut text), row.user.map(&mut text));
+            index.insert(Entry { id: row.id, phrase, slot, value, user });
+        }
+    }
 }
 
 /// Reads all concepts on this thread and indexes them on another; with the number to ask for news with.
 fn load(store: &mut dyn Store) -> Result<(Index, u64)> {
     let capacity = store.count()? as usize;
     std::thread::scope(|scope| {
-        let (sender, receiver) = std::sync::mpsc::sync_channel::<Vec<Row>>(8);
+        let (sender, receiver) = std::sync::mpsc::sync_channel::<Portion>(8);
         let indexing = scope.spawn(move || {
             let mut index = Index::with_capacity(capacity);
-            for Row { id, phrase, slot, value, user } in receiver.into_iter().flatten() {
-                let (value, user) = (value.as_deref(), user.as_deref());
-                index.insert(Entry { id, phrase: &phrase, slot: &slot, value, user });
-            }
+            receiver.into_iter().for_each(|portion| portion.index(&mut index));
             index
         });
-        let mut rows = Vec::with_capacity(PORTION);
+        let mut portion = Portion::default();
         let seen = store.entries(&mut |entry| {
-            rows.push(Row {
-                id: entry.id,
-                phrase: entry.phrase.to_owned(),
-                slot: entry.slot.to_owned(),
-                value: entry.value.map(str::to_owned),
-                user: entry.user.map(str::to_owned),
-            });
-            if rows.len() == PORTION {
+            portion.push(&entry);
+            if portion.rows.len() == PORTION {
                 // It fails only if the other thread has ended, which is told below.
-                let _ = sender.send(std::mem::replace(&mut rows, Vec::with_capacity(PORTION)));
+                let _ = sender.send(std::mem::take(&mut portion));
             }
         });
-        let _ = sender.send(rows);
+        let _ = sender.send(portion);
         drop(sender);
         let ended = |_| Error::Database { store: "a thread".to_owned(), source: "it ended early".into() };
         Ok((indexing.join().map_err(ended)?, seen?))

@@ -176,9 +176,9 @@ impl Index {
             exact: exact as u32,
             n_words,
             has_value: entry.value.is_some(),
-            owner: self.owners.intern(entry.user.unwrap_or("")),
+            owner: entry.user.map_or(EVERYONE, |user| self.owners.intern(user)),
             slot: self.slots.intern(entry.slot),
-            value: self.values.intern(entry.value.unwrap_or("")),
+            value: entry.value.map_or(0, |value| self.values.intern(value)),
         };
         self.place(indexed);
     }
@@ -368,7 +368,9 @@ impl Index {
         self.hasher.mix(hash, indexed.owner.into())
     }
 
+    /// Stores count ids up: eight that follow each other share a cache line of the table.
     fn id_hash(&self, id: u64) -> u64 {
-        self.hasher.mix(0, id)
+        let within = 7 << 32;
+        self.hasher.mix(0, id / 8) & !within | id << 32 & within
     }
 }
