@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use safetensors::tensor::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
@@ -242,6 +243,7 @@ fn tagger(document: &Document) -> Result<Tagger, String> {
         lexicon: concepts.lexicon.clone(),
         penalty: concepts.outside_penalty,
         reject: concepts.reject,
+        prepared: OnceLock::new(),
     })))
 }
 

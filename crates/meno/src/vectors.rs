@@ -106,27 +106,27 @@ impl Vectors {
             .filter(|&end| end <= MAX_WORD)
             .skip(1)
             .collect();
-        // For each end the fewest pieces up to it, the last of them and where it begins.
-        let mut best: HashMap<usize, (usize, Option<u32>, usize)> =
-            HashMap::from([(0, (0, None, 0)), (1, (1, None, 0))]);
+        // For each byte that ends a letter the fewest pieces up to it, the last of them and where it begins.
+        let mut best = [(0, None, 0); MAX_WORD + 1];
+        best[1].0 = 1;
         for (i, &end) in ends.iter().enumerate() {
             let before = if i == 0 { 1 } else { ends[i - 1] };
-            let mut choice = (best[&before].0 + 2, None, before);
+            let mut choice = (best[before].0 + 2, None, before);
             for start in
                 [0].into_iter().chain(ends[..i].iter().copied()).filter(|start| end - start <= MAX_PIECE)
             {
-                if let Some(&piece) = self.pieces.get(&spaced[start..end])
-                    && best[&start].0 + 1 < choice.0
+                if best[start].0 + 1 < choice.0
+                    && let Some(&piece) = self.pieces.get(&spaced[start..end])
                 {
-                    choice = (best[&start].0 + 1, Some(piece), start);
+                    choice = (best[start].0 + 1, Some(piece), start);
                 }
             }
-            best.insert(end, choice);
+            best[end] = choice;
         }
         let mut pieces = Vec::new();
         let mut end = ends.last().copied().unwrap_or(0);
         while end > 1 {
-            let (_, piece, start) = best[&end];
+            let (_, piece, start) = best[end];
             pieces.extend(piece.map(|piece| (piece, end - start)));
             end = start;
         }

@@ -8,7 +8,7 @@
 //! `forward i f g o, backward i f g o`.
 
 use super::batch::Batch;
-use super::kernel::{Buffer, Cell, CellGradient, Kernels, Start};
+use super::kernel::{Buffer, Cell, CellGradient, Halves, Kernels, Start, round_to_half};
 use super::linear::{Linear, Product, Rows, RowsMut, row_of};
 use super::parameters::{Layout, Tensor};
 
@@ -89,6 +89,20 @@ impl BiLstm {
         self.recurrent.map(|linear| linear.weight)
     }
 
+    /// Rounds the matrices applied to the previous hidden states, so that [`BiLstm::halves`] can hold them.
+    pub fn round(&self, parameters: &mut [f32]) {
+        for matrix in self.recurrent() {
+            matrix.of_mut(parameters).iter_mut().for_each(|weight| *weight = round_to_half(*weight));
+        }
+    }
+
+    /// The matrices applied to the previous hidden states in half the bytes, if they were rounded.
+    pub fn halves(&self, parameters: &[f32]) -> Option<[Halves; 2]> {
+        let [forward, backward] =
+            self.recurrent().map(|matrix| Halves::of(matrix.rows(), matrix.of(parameters)));
+        Some([forward?, backward?])
+    }
+
     /// The distance between the rows of hidden states.
     pub fn hidden_row(&self) -> usize {
         row_of(2 * self.hidden)
@@ -105,8 +119,16 @@ impl BiLstm {
         self.input.forward(kernels, parameters, x, RowsMut { data: gates, row: self.gates_row() });
     }
 
-    /// Runs both directions over the gates, into which [`BiLstm::project`] put the input.
-    pub fn forward(&self, kernels: Kernels, parameters: &[f32], batch: &Batch, state: &mut BiLstmState) {
+    /// Runs both directions over the gates, into which [`BiLstm::project`] put the input; with `halves` sooner, if there is
+    /// one utterance.
+    pub fn forward(
+        &self,
+        kernels: Kernels,
+        parameters: &[f32],
+        halves: Option<&[Halves; 2]>,
+        batch: &Batch,
+        state: &mut BiLstmState,
+    ) {
         let (h, n) = (self.hidden, batch.words());
         state.hidden.reserve(n * self.hidden_row());
         state.last.reserve(batch.len() * 4 * h);
@@ -116,7 +138,7 @@ impl BiLstm {
             }
             for i in 0..batch.n_steps() {
                 let step = if direction == 0 { i } else { batch.n_steps() - 1 - i };
-                self.forward_step(kernels, parameters, batch, state, direction, step);
+                self.forward_step(kernels, parameters, halves, batch, state, direction, step);
             }
             for utterance in 0..batch.len() {
                 let step = if direction == 0 { batch.rows(utterance).len() - 1 } else { 0 };
@@ -128,10 +150,12 @@ impl BiLstm {
         }
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn forward_step(
         &self,
         kernels: Kernels,
         parameters: &[f32],
+        halves: Option<&[Halves; 2]>,
         batch: &Batch,
         state: &mut BiLstmState,
         direction: usize,
@@ -150,9 +174,16 @@ impl BiLstm {
             }
         }
         let gates = &mut state.gates[rows.start * self.gates_row() + direction * 4 * h..];
-        let x = Rows { data: before, n: earlier.len(), row: h };
-        let y = RowsMut { data: gates, row: self.gates_row() };
-        self.recurrent[direction].multiply(kernels, parameters, x, y, Start::Sum);
+        match halves {
+            Some(halves) if earlier.len() == 1 => {
+                kernels.add_product_of_halves(&before[..h], &halves[direction], &mut gates[..4 * h]);
+            }
+            _ => {
+                let x = Rows { data: before, n: earlier.len(), row: h };
+                let y = RowsMut { data: gates, row: self.gates_row() };
+                self.recurrent[direction].multiply(kernels, parameters, x, y, Start::Sum);
+            }
+        }
         let (cells_before, cell) = two_ranges(&mut state.cell[direction], earlier.start * h, rows.start * h);
         kernels.cell(Cell {
             rows: rows.len(),

@@ -27,4 +27,5 @@ pub use network::Network;
 pub(crate) use parameters::transpose;
 pub use parameters::{Layout, Parameters, Tensor};
 pub use slot_gated::{Calibration, EntropyLoss, Prepared, SlotGated, SlotGatedShape, Workspace};
+pub(crate) use span_tagger::PreparedTagger;
 pub use span_tagger::{Form, SpanTagger, SpanTaggerShape, TaggerWorkspace, Token};

@@ -1,19 +1,19 @@
 //! Runs the network of a model on one utterance after the other.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::lexicon::word_key;
 use super::tagger::{SpanModel, Tagger};
 use super::{MAX_WORDS, Model};
 use crate::decision::{BEGIN_UNKNOWN, INSIDE_UNKNOWN};
 use crate::decoding::{Concept, Distributions};
-use crate::encoder::kernel::Buffer;
-use crate::encoder::{Form, Kernels, Prepared, SlotGated, TaggerWorkspace, Token, Workspace};
+use crate::encoder::{Form, Kernels, Prepared, PreparedTagger, SlotGated, TaggerWorkspace, Token, Workspace};
 use crate::features::UNKNOWN;
 use crate::logits::{Logits, largest};
 use crate::uncertainty::Score;
 
-/// Words that are prepared: they make up nearly all text, and take 2 to 4 MB.
+/// Words that are prepared for a slot-gated network: they make up nearly all text, and take 2 MB.
 pub(super) const PREPARED: usize = 1000;
 
 /// The name of the uncertainty of concepts.
@@ -162,7 +162,7 @@ pub(super) struct SpanRunner<'m> {
     model: &'m Model,
     span: &'m SpanModel,
     kernels: Kernels,
-    gates: Buffer,
+    prepared: Arc<PreparedTagger>,
     workspace: TaggerWorkspace,
     tokens: Vec<Token>,
     forms: Vec<Form>,
@@ -178,12 +178,9 @@ pub(super) struct SpanRunner<'m> {
 
 impl<'m> SpanRunner<'m> {
     fn new(model: &'m Model, span: &'m SpanModel, kernels: Kernels) -> Self {
-        let words = &model.features.words.names()[..PREPARED.min(model.features.words.len())];
-        let forms: Vec<Form> = words.iter().map(|word| span.form(word)).collect();
-        let mut workspace = TaggerWorkspace::default();
         SpanRunner {
-            gates: span.network.prepare(kernels, &model.parameters, &forms, &mut workspace),
-            workspace,
+            prepared: span.prepare(kernels, &model.features, &model.parameters),
+            workspace: TaggerWorkspace::default(),
             model,
             span,
             kernels,
@@ -206,7 +203,7 @@ impl<'m> SpanRunner<'m> {
         self.keys.clear();
         for word in words {
             let id = features.word(word);
-            let is_prepared = id != UNKNOWN && (id as usize) < PREPARED;
+            let is_prepared = id != UNKNOWN && (id as usize) < SpanModel::PREPARED;
             let form = if is_prepared { 0 } else { self.forms.len() as u32 };
             if !is_prepared {
                 self.forms.push(self.span.form(word));
@@ -221,7 +218,7 @@ impl<'m> SpanRunner<'m> {
         let transitions = network.transitions(&self.model.parameters);
         for (piece_idx, tokens) in self.tokens.chunks(MAX_WORDS).enumerate() {
             let w = &mut self.workspace;
-            network.infer(self.kernels, &self.model.parameters, &self.gates, tokens, &self.forms, w);
+            network.infer(self.kernels, &self.model.parameters, &self.prepared, tokens, &self.forms, w);
             if piece_idx == 0 {
                 let intents = network.intent_logits(w).next().unwrap_or(&[]);
                 logits.fill(n_labels, std::iter::empty::<&[f32]>(), intents);

@@ -1,7 +1,12 @@
 //! The taggers that a model can have, and the one place that tells them apart.
 
+use std::sync::{Arc, OnceLock};
+
 use super::lexicon::Lexicon;
-use crate::encoder::{Form, Layout, Network, SlotGated, SpanTagger, SpanTaggerShape};
+use crate::encoder::{
+    Form, Instructions, Kernels, Layout, Network, Parameters, PreparedTagger, SlotGated, SpanTagger,
+    SpanTaggerShape,
+};
 use crate::features::{Alphabet, Features};
 use crate::train::{Sentence, TaggerSettings, TrainSettings};
 use crate::vectors::Vectors;
@@ -24,6 +29,13 @@ impl Tagger {
         }
     }
 
+    /// Gives up bits of trained weights where that makes inference sooner and the answers no worse.
+    pub fn round(&self, parameters: &mut [f32]) {
+        if let Tagger::Span(model) = self {
+            model.network.round(parameters);
+        }
+    }
+
     /// Fills the padding of the heads, which must never win a softmax.
     pub fn pad(&self, parameters: &mut [f32]) {
         match self {
@@ -43,9 +55,14 @@ pub(crate) struct SpanModel {
     pub penalty: f64,
     /// Above which strangeness an utterance is refused; never if there is none.
     pub reject: Option<f64>,
+    /// What all workers share, once there is one; by the kernels that made it.
+    pub prepared: OnceLock<(Instructions, Arc<PreparedTagger>)>,
 }
 
 impl SpanModel {
+    /// Words that are prepared: they make up nearly all text, and take 3 KB each.
+    pub const PREPARED: usize = 4000;
+
     /// For a corpus and settings, with a network that has learnt nothing.
     pub fn fit(
         tagger: &TaggerSettings,
@@ -74,7 +91,24 @@ impl SpanModel {
             lexicon: Lexicon::fit(features, sentences),
             penalty: tagger.outside_penalty,
             reject: None,
+            prepared: OnceLock::new(),
         }
+    }
+
+    /// What is worked out once for these parameters, which must be the same each time.
+    pub fn prepare(
+        &self,
+        kernels: Kernels,
+        features: &Features,
+        parameters: &Parameters,
+    ) -> Arc<PreparedTagger> {
+        let prepare = || {
+            let words = features.words.names().iter().take(SpanModel::PREPARED);
+            let forms: Vec<Form> = words.map(|word| self.form(word)).collect();
+            Arc::new(self.network.prepare(kernels, parameters, &forms))
+        };
+        let (instructions, prepared) = self.prepared.get_or_init(|| (kernels.instructions(), prepare()));
+        if *instructions == kernels.instructions() { prepared.clone() } else { prepare() }
     }
 
     /// What a word looks like.

@@ -207,7 +207,7 @@ impl Network {
                 let x = Rows { data: out(w, 0, dropout.is_some()), n, row: rows[0] };
                 self.lstm[1].project(kernels, parameters, x, &mut state.gates);
             }
-            self.lstm[layer].forward(kernels, parameters, &w.batch, &mut state);
+            self.lstm[layer].forward(kernels, parameters, None, &w.batch, &mut state);
             w.lstm[layer] = state;
             if let Some(dropout) = dropout.as_deref_mut() {
                 let (width, row) = (widths[layer], rows[layer]);

@@ -497,7 +497,8 @@ impl<'a> Fit<'a> {
         }
     }
 
-    fn model(&self, best: Best) -> Model {
+    fn model(&self, mut best: Best) -> Model {
+        self.tagger.round(&mut best.parameters);
         Model {
             normalizer: self.normalizer.clone(),
             features: self.features.clone(),

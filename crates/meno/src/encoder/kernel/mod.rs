@@ -14,6 +14,7 @@ mod calibrate;
 mod cell;
 mod dirichlet;
 mod gemm;
+mod halves;
 mod simd;
 mod softmax;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub(crate) use calibrate::{Calibrate, CalibrateGradient};
 pub(crate) use cell::{Cell, CellGradient};
 pub(crate) use dirichlet::Dirichlets;
 pub(crate) use gemm::{Gemm, Right, Start, Strided, Term};
+pub(crate) use halves::{Halves, round_to_half};
 pub(crate) use vector::{Dots, GateGradient};
 
 /// Floats in a vector; widths inside the encoder are multiples of it.
@@ -68,6 +70,7 @@ macro_rules! kernels {
 kernels! {
     gemm::gemm(gemm: &mut Gemm<'_>) as gemm;
     gemm::transpose_panels(rows: usize, columns: usize, first: usize, from: &[f32], to: &mut [f32]) as transpose_panels;
+    halves::add_product(x: &[f32], matrix: &Halves, y: &mut [f32]) as add_product_of_halves;
     cell::forward(step: &mut Cell<'_>) as cell;
     cell::backward(step: &mut CellGradient<'_>) as cell_backward;
     attention::exponentials(x: &mut [f32]) as exponentials;
@@ -182,6 +185,13 @@ impl Kernels {
         assert!(first * LANES + from.len() / rows <= columns);
         // SAFETY: checked above.
         unsafe { (self.table.transpose_panels)(rows, columns, first, from, to) }
+    }
+
+    /// `y += x matrix` for one row.
+    pub(crate) fn add_product_of_halves(self, x: &[f32], matrix: &Halves, y: &mut [f32]) {
+        assert!(matrix.fits(x, y), "matrix product out of bounds");
+        // SAFETY: checked above.
+        unsafe { (self.table.add_product_of_halves)(x, matrix, y) }
     }
 
     /// One LSTM time step.

@@ -24,6 +24,8 @@ pub(super) trait Simd: Copy {
     unsafe fn store(to: *mut f32, v: Self::V);
     /// Sixteen bytes as floats.
     unsafe fn load_bytes(from: *const u8) -> Self::V;
+    /// Sixteen floats of which only the upper halves are kept: eight places at the pointer hold lane and, above it, lane + 8.
+    unsafe fn load_halves(from: *const f32) -> Self::V;
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
@@ -60,6 +62,8 @@ const RECIPROCAL_MAGIC: i32 = 0x7EF3_11C7;
 const HALF_ROOT: i32 = 0x3F35_04F3;
 const TO_ONE: i32 = 0x3F80_0000 - HALF_ROOT;
 const MANTISSA: i32 = 0x007F_FFFF;
+/// The upper half of a float's bits.
+pub(super) const UPPER: u32 = 0xFFFF_0000;
 
 /// `1 / a` to the last place or two, for positive normal `a`.
 #[inline(always)]
@@ -191,6 +195,17 @@ impl Simd for Portable {
         }
         out
     }
+    #[inline(always)]
+    unsafe fn load_halves(from: *const f32) -> Self::V {
+        // SAFETY: 8 floats are readable.
+        let pairs = unsafe { from.cast::<[f32; LANES / 2]>().read() };
+        let mut out = [0.0; LANES];
+        for (lane, pair) in pairs.iter().enumerate() {
+            out[lane] = f32::from_bits(pair.to_bits() << 16);
+            out[lane + LANES / 2] = f32::from_bits(pair.to_bits() & UPPER);
+        }
+        out
+    }
     lanewise!(add, a, b; a + b);
     lanewise!(sub, a, b; a - b);
     lanewise!(mul, a, b; a * b);
@@ -255,7 +270,7 @@ pub(super) use x86::{Avx2, Avx512};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{HALF_ROOT, LANES, MANTISSA, RECIPROCAL_MAGIC, Simd, TO_ONE};
+    use super::{HALF_ROOT, LANES, MANTISSA, RECIPROCAL_MAGIC, Simd, TO_ONE, UPPER};
     use std::arch::x86_64::*;
 
     /// For processors with AVX2 and FMA.
@@ -307,6 +322,15 @@ mod x86 {
                 let high = _mm_unpackhi_epi64(bytes, bytes);
                 let low = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
                 [low, _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(high))]
+            }
+        }
+        #[inline(always)]
+        unsafe fn load_halves(from: *const f32) -> Self::V {
+            // SAFETY: 8 floats are readable.
+            unsafe {
+                let pairs = _mm256_loadu_si256(from.cast());
+                let upper = _mm256_and_si256(pairs, _mm256_set1_epi32(UPPER as i32));
+                [_mm256_castsi256_ps(_mm256_slli_epi32::<16>(pairs)), _mm256_castsi256_ps(upper)]
             }
         }
         pairwise!(add, a, b; _mm256_add_ps);
@@ -426,6 +450,15 @@ mod x86 {
         unsafe fn load_bytes(from: *const u8) -> Self::V {
             // SAFETY: 16 bytes are readable.
             unsafe { _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(from.cast()))) }
+        }
+        #[inline(always)]
+        unsafe fn load_halves(from: *const f32) -> Self::V {
+            // SAFETY: 8 floats are readable; AVX2 is part of AVX-512 F.
+            unsafe {
+                let [low, high] = Avx2::load_halves(from);
+                let (low, high) = (_mm512_castps256_ps512(low), _mm256_castps_pd(high));
+                _mm512_castpd_ps(_mm512_insertf64x4::<1>(_mm512_castps_pd(low), high))
+            }
         }
         #[inline(always)]
         unsafe fn add(a: Self::V, b: Self::V) -> Self::V {

@@ -73,7 +73,7 @@ impl SlotGated {
         dropout: Option<&mut Dropout>,
         w: &mut Workspace,
     ) {
-        self.lstm.forward(kernels, parameters, &w.batch, &mut w.lstm);
+        self.lstm.forward(kernels, parameters, None, &w.batch, &mut w.lstm);
         self.output(kernels, dropout, w);
         self.attend(kernels, parameters, w);
         self.predict(kernels, parameters, w);

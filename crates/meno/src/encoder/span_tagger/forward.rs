@@ -1,9 +1,12 @@
 //! The forward pass: from words and their forms to logits.
 
-use super::{Form, SpanTagger, TaggerWorkspace, Token, WINDOW};
+use super::{Form, PreparedTagger, SpanTagger, TaggerWorkspace, Token, WINDOW};
 use crate::encoder::dropout::Dropout;
-use crate::encoder::kernel::{Buffer, Kernels};
+use crate::encoder::kernel::{Buffer, Halves, Kernels};
 use crate::encoder::linear::{Rows, RowsMut, row_of};
+
+/// Words that are prepared at a time.
+const PORTION: usize = 256;
 
 impl SpanTagger {
     /// Logits for utterances of falling length, none of them empty; they stay in the workspace.
@@ -31,25 +34,25 @@ impl SpanTagger {
         self.embed(kernels, parameters, dropout.as_deref_mut(), w);
         let x = Rows { data: &w.x, n: w.batch.words(), row: row_of(self.shape.input()) };
         self.lstm.project(kernels, parameters, x, &mut w.lstm.gates);
-        self.understand(kernels, parameters, dropout, w);
+        self.understand(kernels, parameters, [None, None], dropout, w);
     }
 
     /// Logits for one utterance that is not empty: the same as [`SpanTagger::forward`] gives without dropout, sooner.
-    /// `gates` are those of the first words of the vocabulary ([`SpanTagger::prepare`]).
     pub(crate) fn infer(
         &self,
         kernels: Kernels,
         parameters: &[f32],
-        gates: &Buffer,
+        prepared: &PreparedTagger,
         tokens: &[Token],
         forms: &[Form],
         w: &mut TaggerWorkspace,
     ) {
         let row = self.lstm.gates_row();
-        let prepared = |token: &Token| gates.get(token.word as usize * row..(token.word as usize + 1) * row);
-        let prepared = |token: &Token| prepared(token).filter(|_| token.word != crate::features::UNKNOWN);
+        let gates =
+            |token: &Token| prepared.gates.get(token.word as usize * row..(token.word as usize + 1) * row);
+        let gates = |token: &Token| gates(token).filter(|_| token.word != crate::features::UNKNOWN);
         w.distinct.clear();
-        w.distinct.extend(tokens.iter().filter(|token| prepared(token).is_none()).map(|token| token.form));
+        w.distinct.extend(tokens.iter().filter(|token| gates(token).is_none()).map(|token| token.form));
         w.distinct.sort_unstable();
         w.distinct.dedup();
         self.spell(kernels, parameters, forms, w);
@@ -57,7 +60,7 @@ impl SpanTagger {
         // Words that are not prepared go through the large matrix together.
         let (embedding, form, input_row) =
             (self.shape.embedding, self.shape.form(), row_of(self.shape.input()));
-        let late = tokens.iter().filter(|token| prepared(token).is_none());
+        let late = tokens.iter().filter(|token| gates(token).is_none());
         let n_late = late.clone().count();
         let x = w.x.reserve(n_late * input_row);
         for (x, token) in x.chunks_exact_mut(input_row).zip(late) {
@@ -71,34 +74,31 @@ impl SpanTagger {
         let to = w.lstm.gates.reserve(tokens.len() * row);
         for (to, token) in to.chunks_exact_mut(row).zip(tokens) {
             let from =
-                prepared(token).or_else(|| late_gates.next()).expect("a row for each that is not prepared");
+                gates(token).or_else(|| late_gates.next()).expect("a row for each that is not prepared");
             to.copy_from_slice(from);
         }
-        self.understand(kernels, parameters, None, w);
+        self.understand(kernels, parameters, prepared.halves.each_ref().map(Option::as_ref), None, w);
     }
 
-    /// What the first words of the vocabulary, the most frequent ones, give to the gates; a form for each.
-    pub(crate) fn prepare(
-        &self,
-        kernels: Kernels,
-        parameters: &[f32],
-        forms: &[Form],
-        w: &mut TaggerWorkspace,
-    ) -> Buffer {
-        let tokens: Vec<Token> = (0..forms.len() as u32).map(|id| Token { word: id, form: id }).collect();
-        let mut gates = Buffer::zeros(0);
-        if tokens.is_empty() {
-            return gates;
+    /// Prepares the first words of the vocabulary, the most frequent ones; a form for each.
+    pub(crate) fn prepare(&self, kernels: Kernels, parameters: &[f32], forms: &[Form]) -> PreparedTagger {
+        let (row, input_row) = (self.lstm.gates_row(), row_of(self.shape.input()));
+        let mut gates = Buffer::zeros(forms.len() * row);
+        let mut w = TaggerWorkspace::default();
+        let portions = forms.chunks(PORTION).zip(gates.chunks_mut(PORTION * row));
+        for (first, (forms, gates)) in (0..).step_by(PORTION).zip(portions) {
+            w.batch.pack(std::iter::once(forms.len()));
+            w.forms = (0..forms.len() as u32).collect();
+            w.distinct = w.forms.clone();
+            w.words = (first..).take(forms.len()).collect();
+            self.spell(kernels, parameters, forms, &mut w);
+            self.embed(kernels, parameters, None, &mut w);
+            let x = Rows { data: &w.x, n: forms.len(), row: input_row };
+            self.lstm.input().forward(kernels, parameters, x, RowsMut { data: gates, row });
         }
-        w.batch.pack(std::iter::once(tokens.len()));
-        w.words = (0..forms.len() as u32).collect();
-        w.forms = w.words.clone();
-        w.distinct = w.words.clone();
-        self.spell(kernels, parameters, forms, w);
-        self.embed(kernels, parameters, None, w);
-        let x = Rows { data: &w.x, n: forms.len(), row: row_of(self.shape.input()) };
-        self.lstm.project(kernels, parameters, x, &mut gates);
-        gates
+        let halves = [Some(&self.lstm), self.upper.as_ref()];
+        let halves = halves.map(|lstm| lstm.and_then(|lstm| lstm.halves(parameters)));
+        PreparedTagger { gates, halves }
     }
 
     /// The windows over the characters of the distinct forms; those at the end of a word run into the next.
@@ -174,10 +174,11 @@ impl SpanTagger {
         &self,
         kernels: Kernels,
         parameters: &[f32],
+        [halves, upper_halves]: [Option<&[Halves; 2]>; 2],
         mut dropout: Option<&mut Dropout>,
         w: &mut TaggerWorkspace,
     ) {
-        self.lstm.forward(kernels, parameters, &w.batch, &mut w.lstm);
+        self.lstm.forward(kernels, parameters, halves, &w.batch, &mut w.lstm);
         let (width, row, n) = (self.width(), row_of(self.width()), w.batch.words());
         if let Some(upper) = &self.upper {
             let between = w.between.reserve(n * row);
@@ -190,7 +191,7 @@ impl SpanTagger {
                 }
             }
             upper.project(kernels, parameters, Rows { data: between, n, row }, &mut w.upper.gates);
-            upper.forward(kernels, parameters, &w.batch, &mut w.upper);
+            upper.forward(kernels, parameters, upper_halves, &w.batch, &mut w.upper);
         }
         let top = if self.upper.is_some() { &w.upper } else { &w.lstm };
         let out = w.out.reserve(n * row);
