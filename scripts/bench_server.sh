@@ -72,6 +72,21 @@ load() {
   wrk -t2 -c"$connections" -d"$2"s --timeout 10s -s scripts/server/annotate.lua "http://127.0.0.1:$1" | sed -n 's/^RESULT //p'
 }
 
+# Utterances a second without a server: the same sentences, a hundred times.
+alone() {
+  local many start end
+  many=$(mktemp)
+  for _ in $(seq 100); do cat "$MENO_SENTENCES"; done >"$many"
+  start=$(date +%s.%N)
+  "$meno" tag "$model" --json --threads "$(nproc)" "$many" >/dev/null
+  end=$(date +%s.%N)
+  awk -v n="$(wc -l <"$many")" -v s="$start" -v e="$end" 'BEGIN { printf "%.0f", n / (e - s) }'
+  rm -f "$many"
+}
+
+# Seconds of processor time that a process has used.
+processor_time() { awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13) / hz }' "/proc/$1/stat"; }
+
 row() { printf '| %s | %s | %s | %s | %s | %s | %s → %s |\n' "$@"; }
 
 printf '%s connections, %s s, Snips test sentences, one a request; %s, %s cores shared with the client\n\n' \
@@ -79,12 +94,15 @@ printf '%s connections, %s s, Snips test sentences, one a request; %s, %s cores 
 echo '| server | requests/s | p50 ms | p99 ms | requests | errors | memory MB |'
 echo '|---|---:|---:|---:|---:|---:|---:|'
 
+before_load=$(alone)
 "$meno" serve "$model" --listen "127.0.0.1:$port" 2>/dev/null &
 running=$!
 wait_for $port
 load $port 3 >/dev/null
 before=$(memory $running)
+used=$(processor_time $running)
 read -r rate p50 p99 n errors < <(load $port "$seconds")
+cores=$(processor_time $running | awk -v u="$used" -v s="$seconds" '{ printf "%.2f", ($1 - u) / s }')
 row '`meno serve`' "$rate" "$p50" "$p99" "$n" "$errors" "$before" "$(memory $running)"
 kill $running
 wait $running || { echo "error: the server did not end well" >&2; exit 1; }
@@ -108,16 +126,10 @@ if [ "$peer" = yes ]; then
   running=''
 fi
 
-# The same sentences, a hundred times, without a server.
-many=$(mktemp)
-for _ in $(seq 100); do cat "$MENO_SENTENCES"; done >"$many"
-lines=$(wc -l <"$many")
-start=$(date +%s.%N)
-"$meno" tag "$model" --json --threads "$(nproc)" "$many" >/dev/null
-end=$(date +%s.%N)
-rm -f "$many"
-alone=$(awk -v n="$lines" -v s="$start" -v e="$end" 'BEGIN { printf "%.0f", n / (e - s) }')
-printf '\nThe engine alone (`meno tag --threads %s`): %s utterances/s; the server answers %s %% of that' \
-  "$(nproc)" "$alone" "$((100 * rate / alone))"
-[ "$peer" = no ] || printf ' and %s times as many requests as the Python server' "$(awk -v a="$rate" -v b="$peer_rate" 'BEGIN { printf "%.1f", a / b }')"
+after=$(alone)
+engine=$(((before_load + after) / 2))
+printf '\nThe engine alone (`meno tag --threads %s`, before and after): %s and %s utterances/s. The server had %s of the %s cores, and answers %s %% of what the engine alone would with them' \
+  "$(nproc)" "$before_load" "$after" "$cores" "$(nproc)" \
+  "$(awk -v r="$rate" -v a="$engine" -v c="$cores" -v n="$(nproc)" 'BEGIN { printf "%.0f", 100 * r * n / (a * c) }')"
+[ "$peer" = no ] || printf ', and %s times as many requests as the Python server' "$(awk -v a="$rate" -v b="$peer_rate" 'BEGIN { printf "%.1f", a / b }')"
 echo .
