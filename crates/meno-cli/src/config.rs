@@ -101,7 +101,7 @@ patterns = {patterns:?}
 # of made-up words, share that are spliced from two; of all, share that are made of words of the slot
 spliced = {spliced:?}
 same_words = {same_words:?}
-# slots whose concepts are replaced; by default those with many different values
+# slots whose concepts are replaced; by default those with many different values, or some that are names
 {open}
 "
     )

@@ -81,6 +81,11 @@ impl Vectors {
         sum
     }
 
+    /// The share of capitals that a word begins with, if it is known.
+    pub fn capitals(&self, word: &str) -> Option<f32> {
+        self.words.get(word).map(|&word| f32::from(self.facts[word as usize * N_FACTS + 2]) / 255.0)
+    }
+
     /// Adds what is known of the whole word.
     fn facts(&self, word: &str, vector: &mut Vec<f32>) {
         let Some(&word) = self.words.get(word) else {

@@ -24,6 +24,7 @@ use crate::engine::{MAX_WORDS, Model, Record, SpanModel, Tagger};
 use crate::features::{Features, first_intent};
 use crate::metrics::{Evaluation, Mode, Report};
 use crate::text::Normalizer;
+use crate::vectors::Vectors;
 use crate::{Error, Result};
 
 use concepts::Concepts;
@@ -434,7 +435,7 @@ impl<'a> Fit<'a> {
                         .iter()
                         .map(|&n| unknown_words / (unknown_words + n.max(1) as f32))
                         .collect(),
-                    substitutes: substitutes(&settings.substitution, &self.features, &self.sentences),
+                    substitutes: substitutes(settings, &self.features, &self.sentences),
                     sentences: &self.sentences,
                     form: &form,
                     n_words: forms.len(),
@@ -561,7 +562,7 @@ fn counts(n_words: usize, sentences: &[Sentence]) -> (Vec<usize>, Vec<usize>) {
 }
 
 fn substitutes<'a>(
-    settings: &'a Substitution,
+    tagger: &'a TaggerSettings,
     features: &'a Features,
     sentences: &'a [Sentence],
 ) -> Substitutes<'a> {
@@ -570,5 +571,7 @@ fn substitutes<'a>(
     let concepts = sentences
         .iter()
         .flat_map(|sentence| sentence.concepts().map(|(slot, range)| (slot, &sentence.words[range])));
-    Substitutes::new(settings, &features.slots(), words, concepts, &counts, &outside)
+    let capitals = |word: &str| Vectors::english().capitals(word).filter(|_| tagger.vectors);
+    let substitution = &tagger.substitution;
+    Substitutes::new(substitution, &features.slots(), words, concepts, &counts, &outside, capitals)
 }

@@ -3,7 +3,7 @@
 //! A value of an open slot is replaced by another value, of its own slot or of any open one, or by one that is made up;
 //! the label stays. So the tagger learns to go by the sentence, and not by the value.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -77,8 +77,14 @@ pub(super) struct Substitutes<'a> {
 const MIN_VALUES: usize = 15;
 /// at most this share of their words has a digit,
 const MAX_DIGITS: f64 = 0.3;
-/// and they have at least this many distinct words for each of them: times are made of few words.
+/// they have at least this many distinct words for each of them: times are made of few words,
 const MIN_WORDS: f64 = 0.7;
+/// they are as uneven as this many that are equally frequent,
+const MIN_PERPLEXITY: f64 = 10.0;
+/// and as so many, unless they are names: there are always more names, but few kinds of weather.
+const SURE_PERPLEXITY: f64 = 50.0;
+/// The mean share of capitals that makes words names.
+const NAMES: f32 = 0.35;
 /// Of made-up words that are not spliced, the share that are any rare words.
 const RARE_SHARE: f32 = 0.2;
 /// A word that occurs at most this often is rare.
@@ -87,7 +93,8 @@ const RARE: usize = 3;
 const FREQUENT: usize = 20;
 
 impl<'a> Substitutes<'a> {
-    /// From the concepts of a corpus, each with its slot, and the number of times that each word occurs outside of any.
+    /// From the concepts of a corpus, each with its slot, the number of times that each word occurs and that it does outside
+    /// of any, and how often a word is capitalised, if that is known.
     pub fn new(
         settings: &'a Substitution,
         slots: &[String],
@@ -95,6 +102,7 @@ impl<'a> Substitutes<'a> {
         concepts: impl Iterator<Item = (usize, &'a [u32])>,
         counts: &[usize],
         outside: &[usize],
+        capitals: impl Fn(&str) -> Option<f32>,
     ) -> Self {
         let mut values = vec![Vec::new(); slots.len()];
         concepts.for_each(|(slot, value)| values[slot].push(value));
@@ -102,7 +110,7 @@ impl<'a> Substitutes<'a> {
             values.iter().map(|values| values.iter().copied().collect()).collect();
         let open: Vec<bool> = match &settings.open {
             Some(names) => slots.iter().map(|slot| names.contains(slot)).collect(),
-            None => distinct.iter().map(|distinct| is_open(distinct, words)).collect(),
+            None => values.iter().map(|values| is_open(values, words, &capitals)).collect(),
         };
         let all: Vec<&[u32]> = distinct
             .iter()
@@ -197,18 +205,55 @@ impl<'a> Substitutes<'a> {
     }
 }
 
-fn is_open(distinct: &BTreeSet<&[u32]>, words: &[String]) -> bool {
-    let (mut n, mut digits) = (0usize, 0usize);
-    for &word in distinct.iter().copied().flatten() {
-        n += 1;
-        digits += usize::from(has_digit(&words[word as usize]));
-    }
-    let words: BTreeSet<u32> = distinct.iter().copied().flatten().copied().collect();
-    distinct.len() >= MIN_VALUES
-        && (digits as f64) < MAX_DIGITS * n as f64
-        && words.len() as f64 >= MIN_WORDS * distinct.len() as f64
+/// Whether a slot with these values has others too.
+fn is_open(values: &[&[u32]], words: &[String], capitals: impl Fn(&str) -> Option<f32>) -> bool {
+    let mut counts: BTreeMap<&[u32], usize> = BTreeMap::new();
+    values.iter().for_each(|&value| *counts.entry(value).or_default() += 1);
+    let text = |word: &u32| words[*word as usize].as_str();
+    let n_words: usize = counts.keys().map(|value| value.len()).sum();
+    let n_digits = counts.keys().copied().flatten().filter(|word| has_digit(text(word))).count();
+    let distinct: BTreeSet<u32> = counts.keys().copied().flatten().copied().collect();
+    let share = |&n: &usize| n as f64 / values.len() as f64;
+    let perplexity = counts.values().map(share).map(|share| -share * share.ln()).sum::<f64>().exp();
+    let capitals: Vec<f32> = distinct.iter().filter_map(|word| capitals(text(word))).collect();
+    let are_names = capitals.is_empty() || capitals.iter().sum::<f32>() >= NAMES * capitals.len() as f32;
+    counts.len() >= MIN_VALUES
+        && (n_digits as f64) < MAX_DIGITS * n_words as f64
+        && distinct.len() as f64 >= MIN_WORDS * counts.len() as f64
+        && perplexity >= MIN_PERPLEXITY
+        && (perplexity >= SURE_PERPLEXITY || are_names)
 }
 
 fn has_digit(word: &str) -> bool {
     word.chars().any(|c| c.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `n` values of one word, each as often as said; upper case stands for words that are mostly capitalised.
+    fn open(n: usize, frequency: impl Fn(usize) -> usize, name: impl Fn(usize) -> String) -> bool {
+        let words: Vec<String> = (0..n).map(name).collect();
+        let ids: Vec<[u32; 1]> = (0..n as u32).map(|id| [id]).collect();
+        let values: Vec<&[u32]> =
+            ids.iter().enumerate().flat_map(|(i, id)| vec![id.as_slice(); frequency(i)]).collect();
+        let capitals = |word: &str| {
+            (word != "?").then(|| f32::from(u8::from(word.starts_with(|c: char| c.is_uppercase()))))
+        };
+        is_open(&values, &words, capitals)
+    }
+
+    #[test]
+    fn open_slots_have_many_values_or_names() {
+        let (word, name) =
+            (|i: usize| format!("w{}", "x".repeat(i)), |i: usize| format!("N{}", "x".repeat(i)));
+        assert!(open(60, |_| 1, word), "many values");
+        assert!(!open(14, |_| 1, name), "few values");
+        assert!(!open(20, |_| 9, word), "few values that are no names");
+        assert!(open(20, |_| 9, name), "few names");
+        assert!(open(20, |_| 9, |_| "?".to_owned()), "words of which nothing is known may be names");
+        assert!(!open(60, |i| if i == 0 { 10_000 } else { 1 }, name), "one value nearly always");
+        assert!(!open(60, |_| 1, |i| i.to_string()), "numbers");
+    }
 }
