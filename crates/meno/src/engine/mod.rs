@@ -33,7 +33,7 @@ pub use assessor::{Assessed, Assessor, Measure, PASSES};
 pub(crate) use lexicon::Lexicon;
 use runner::Runner;
 pub(crate) use runner::concept_uncertainty;
-pub use runner::{CONCEPT_SCORE, Evidence};
+pub use runner::{CONCEPT_SCORE, Evidence, Novelty};
 pub(crate) use tagger::{SpanModel, Tagger};
 
 /// The longest utterance that is read as a whole; the attention over it takes memory with the square of this.

@@ -19,16 +19,17 @@ pub(super) const PREPARED: usize = 1000;
 /// The name of the uncertainty of concepts.
 pub const CONCEPT_SCORE: &str = "concept";
 
-/// How unsure limits and slot are, both as minus the log of a probability, to the uncertainty of a concept; and what it adds
-/// that all words of a concept are new to its slot, and that its value is. Chosen on valid and new-concept sets
-/// (`docs/results.md`).
-pub(crate) fn concept_uncertainty(limits: f64, slot: f64, novelty: f64, new_value: f64) -> f64 {
-    log_doubt(limits) * LIMITS + log_doubt(slot) + NOVEL_WORDS * novelty + NEW_VALUE * new_value
+/// How unsure limits and slot are, both as minus the log of a probability, and how new a concept is, to its uncertainty.
+/// Chosen on valid and new-concept sets (`docs/results.md`).
+pub(crate) fn concept_uncertainty(limits: f64, slot: f64, novelty: Novelty) -> f64 {
+    let Novelty { words, value, surprise } = novelty;
+    log_doubt(limits) * LIMITS + log_doubt(slot) + NEW_WORDS * words + NEW_VALUE * value + SURPRISE * surprise
 }
 
 const LIMITS: f64 = 2.0 / 3.0;
-const NOVEL_WORDS: f64 = 2.0;
+const NEW_WORDS: f64 = 2.0;
 const NEW_VALUE: f64 = 6.0;
+const SURPRISE: f64 = 0.5;
 
 /// The log of minus the log of a probability, with an end where that is as good as 1.
 fn log_doubt(minus_ln: f64) -> f64 {
@@ -48,10 +49,19 @@ pub struct Evidence {
     pub energy: f64,
     /// The summed mutual information of the slots' Dirichlet distributions.
     pub mutual_information: f64,
+    /// How new it is.
+    pub novelty: Novelty,
+}
+
+/// What of a concept is new to its slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Novelty {
     /// The share of its words that no value of the slot had.
-    pub novelty: f64,
+    pub words: f64,
     /// 1 if the slot did not have this value, else 0.
-    pub new_value: f64,
+    pub value: f64,
+    /// Minus the log of the share of the slot's values that are to be new, if this one is, else 0.
+    pub surprise: f64,
 }
 
 /// The network with its buffers.
@@ -233,7 +243,7 @@ impl<'m> SpanRunner<'m> {
             let concepts = self.distributions.decode(penalty);
             let outside = |word_idx| {
                 let minus_ln = -self.distributions.place(word_idx)[0].max(f32::MIN_POSITIVE).ln();
-                concept_uncertainty(minus_ln.into(), minus_ln.into(), 0.0, 0.0) as f32
+                concept_uncertainty(minus_ln.into(), minus_ln.into(), Novelty::default()) as f32
             };
             self.uncertainty.extend((0..tokens.len()).map(outside));
             let first = piece_idx * MAX_WORDS;
@@ -254,19 +264,20 @@ impl<'m> SpanRunner<'m> {
 
     /// How unsure the model is of a concept: of its limits, of its slot, and because it is new.
     fn doubt(&self, concept: &Concept) -> f32 {
-        let (novelty, is_new) = self.novelty(concept);
         let limits = -f64::from(concept.limits.max(f32::MIN_POSITIVE)).ln();
-        let new_value = f64::from(u8::from(is_new));
-        concept_uncertainty(limits, concept.disagreement.into(), novelty.into(), new_value) as f32
+        concept_uncertainty(limits, concept.disagreement.into(), self.novelty(concept)) as f32
     }
 
-    /// The share of a concept's words that its slot never had, and whether it never had the value.
-    fn novelty(&self, concept: &Concept) -> (f32, bool) {
+    fn novelty(&self, concept: &Concept) -> Novelty {
         let range = concept.start..concept.end;
         let lexicon = &self.span.lexicon;
         let words = self.tokens[range.clone()].iter().map(|token| token.word);
         let is_new = !lexicon.has_value(concept.slot, self.keys[range].iter().copied());
-        (lexicon.novelty(concept.slot, words), is_new)
+        Novelty {
+            words: lexicon.novelty(concept.slot, words).into(),
+            value: f64::from(u8::from(is_new)),
+            surprise: if is_new { lexicon.surprise(concept.slot).into() } else { 0.0 },
+        }
     }
 
     pub fn n_words(&self) -> usize {
@@ -278,15 +289,13 @@ impl<'m> SpanRunner<'m> {
             let rows: Vec<Vec<f32>> =
                 (concept.start..concept.end).map(|word| self.distributions.slot_logits(word)).collect();
             let sum = |score: Score| rows.iter().map(|row| score.of(row)).sum::<f64>();
-            let (novelty, is_new) = self.novelty(concept);
             Evidence {
                 limits: -f64::from(concept.limits.max(f32::MIN_POSITIVE)).ln(),
                 slot: concept.disagreement.into(),
                 entropy: sum(Score::SoftmaxEntropy),
                 energy: sum(Score::Energy) / rows.len() as f64,
                 mutual_information: sum(Score::MutualInformation),
-                novelty: novelty.into(),
-                new_value: f64::from(u8::from(is_new)),
+                novelty: self.novelty(concept),
             }
         };
         self.concepts.iter().map(of).collect()

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::Result;
 use crate::corpus::{Corpus, UNKNOWN, Utterance, tags};
 use crate::decision::{JudgedConcept, Threshold};
-use crate::engine::{Evidence, Model, concept_uncertainty};
+use crate::engine::{Evidence, Model, Novelty, concept_uncertainty};
 use crate::metrics::detection::Ranking;
 use crate::metrics::new_concepts::{NewConceptScores, NewConcepts};
 use crate::metrics::questions::{Found, QuestionShares, Questions};
@@ -196,11 +196,9 @@ type ConceptScore = (&'static str, fn(&Evidence) -> f64);
 /// The scores that are compared; the second is the one in use.
 const SCORES: [ConceptScore; 11] = [
     ("never unknown", |_| 0.0),
-    ("concept: logs of limits and slot, novelty", |e| {
-        concept_uncertainty(e.limits, e.slot, e.novelty, e.new_value)
-    }),
-    ("logs of limits and slot", |e| concept_uncertainty(e.limits, e.slot, 0.0, 0.0)),
-    ("limits + slot + novelty", |e| e.limits + e.slot + 2.0 * e.novelty + e.new_value),
+    ("concept: logs of limits and slot, novelty", |e| concept_uncertainty(e.limits, e.slot, e.novelty)),
+    ("logs of limits and slot", |e| concept_uncertainty(e.limits, e.slot, Novelty::default())),
+    ("limits + slot + novelty", |e| e.limits + e.slot + 2.0 * e.novelty.words + e.novelty.value),
     ("limits + slot", |e| e.limits + e.slot),
     ("limits + entropy of slots", |e| e.limits + e.entropy),
     ("slot", |e| e.slot),
