@@ -4,6 +4,7 @@ Random bytes; good requests with bytes changed, cut off, repeated or put in; lie
 answers with a status of 500 or above other than 503, or does not take connections any more.
 """
 
+import errno
 import random
 import socket
 import sys
@@ -62,7 +63,10 @@ def main():
                 connection.sendall(data)
                 connection.shutdown(socket.SHUT_WR)
                 answer = connection.recv(65536)
-            except (ConnectionError, BrokenPipeError):
+            except OSError as error:
+                # The server may close the connection before all is sent; it may not be silent.
+                if not isinstance(error, ConnectionError) and error.errno != errno.ENOTCONN:
+                    raise
                 answer = b""
         status = answer[9:12].decode("latin-1") if answer.startswith(b"HTTP/1.") else "none"
         statuses[status] = statuses.get(status, 0) + 1

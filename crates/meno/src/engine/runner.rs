@@ -29,7 +29,7 @@ pub(crate) fn concept_uncertainty(limits: f64, slot: f64, novelty: Novelty) -> f
 const LIMITS: f64 = 2.0 / 3.0;
 const NEW_WORDS: f64 = 2.0;
 const NEW_VALUE: f64 = 6.0;
-const SURPRISE: f64 = 0.5;
+const SURPRISE: f64 = 0.25;
 
 /// The log of minus the log of a probability, with an end where that is as good as 1.
 fn log_doubt(minus_ln: f64) -> f64 {
