@@ -1,7 +1,7 @@
 //! A row times a matrix of 16-bit weights.
 //!
-//! Where one row is multiplied, as in the recurrence of an utterance, the time goes into reading the weights, so half the
-//! bytes are half the time. A weight is the upper half of an `f32` (bfloat16); the sums are those of [`super::gemm`], in
+//! Where one row is multiplied, as in the recurrence of an utterance, the time goes into reading the weights, so fewer
+//! bytes are less time. A weight is the upper half of an `f32` (bfloat16); the sums are those of [`super::gemm`], in
 //! the same order, so the result has the same bits.
 
 use super::Buffer;
@@ -14,6 +14,7 @@ const BLOCK: usize = 6;
 #[derive(Clone)]
 pub(crate) struct Halves {
     rows: usize,
+    columns: usize,
     pairs: Buffer,
 }
 
@@ -36,12 +37,12 @@ impl Halves {
                 }
             }
         }
-        Some(Halves { rows, pairs })
+        Some(Halves { rows, columns: panels.len() / rows, pairs })
     }
 
     /// Whether a row `x` and a result `y` have its sizes; the kernel relies on it.
     pub(super) fn fits(&self, x: &[f32], y: &[f32]) -> bool {
-        x.len() == self.rows && y.len().is_multiple_of(LANES) && y.len() * self.rows <= 2 * self.pairs.len()
+        x.len() == self.rows && y.len() == self.columns
     }
 }
 
