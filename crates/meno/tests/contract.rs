@@ -1,0 +1,79 @@
+//! The contract, replayed by the engine (`tests/contract` of the workspace).
+
+#[path = "../../../tests/contract/mod.rs"]
+mod contract;
+
+use contract::{Annotations, Ledger, Origin, hash, is_comparable, json, records};
+use meno::Model;
+use meno::encoder::Instructions;
+
+/// What a worker with these instructions says of every case, as `meno tag` prints it.
+fn answers(recorded: &Annotations, model: &Model, instructions: Instructions) -> Option<Vec<String>> {
+    model.worker_with(instructions)?;
+    let mut answers = vec![String::new(); recorded.annotations.len()];
+    for (unknown, cases) in recorded.by_settings() {
+        let model = unknown.apply(model.clone());
+        let mut worker = model.worker_with(instructions)?;
+        for (idx, case) in cases {
+            answers[idx] = json(&worker.annotate(&case.text.whole(), case.reading.of_engine()));
+        }
+    }
+    Some(answers)
+}
+
+fn replay(name: &str) {
+    if !is_comparable() {
+        return;
+    }
+    let mut recorded = Annotations::read(name);
+    let bytes = recorded.model.bytes();
+    let model = Model::from_bytes(&bytes, name.as_ref()).unwrap();
+    if records() {
+        let best = meno::encoder::Kernels::best().instructions();
+        let answers = answers(&recorded, &model, best).unwrap();
+        for (case, answer) in recorded.annotations.iter_mut().zip(answers) {
+            case.expected = case.recorded(&answer);
+        }
+        if let Origin::Trained { hash: recorded, .. } = &mut recorded.model {
+            *recorded = hash(&bytes);
+        }
+        recorded.write(name);
+    }
+    let mut ledger = Ledger::new(name);
+    if let Origin::Trained { hash: recorded, .. } = &recorded.model {
+        ledger.check("the bytes of the model", recorded, &hash(&bytes));
+    }
+    for instructions in [Instructions::Avx2, Instructions::Avx512] {
+        let Some(answers) = answers(&recorded, &model, instructions) else { continue };
+        for (idx, (case, answer)) in recorded.annotations.iter().zip(answers).enumerate() {
+            let name = format!("{} on {instructions:?}", case.name(idx));
+            ledger.check(name, case.expected.get(), &answer);
+        }
+    }
+    ledger.close();
+}
+
+#[test]
+fn format_1() {
+    replay("format-1");
+}
+
+#[test]
+fn span_tagger_1() {
+    replay("span_tagger-1");
+}
+
+#[test]
+fn same_seed_same_tagger() {
+    replay("tagger");
+}
+
+#[test]
+fn same_seed_same_paper() {
+    replay("paper");
+}
+
+#[test]
+fn same_seed_same_plain() {
+    replay("plain");
+}
