@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use meno::Error;
 use meno::external::{Answer, Calibration, FitSettings, Temperature};
-use meno::logits::{Input, Table, TableSettings};
+use meno::emissions::{Input, Table, TableSettings};
 use meno::uncertainty::Score;
 
 /// Readers take paths, so each process has a folder of its own, in memory where the system has such a place.

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use meno::Model;
-use meno::engine::Reading;
+use meno::engine::Tokenization;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(model) = Model::from_bytes(bytes, Path::new("model")) else { return };
     let mut worker = model.worker();
     for text in ["Play Abbey Road in Paris, please!", "", "5pm u.s. st. don't"] {
-        for token in worker.annotate(text, Reading::Text).tokens {
+        for token in worker.annotate(text, Tokenization::Raw).tokens {
             assert!(token.probability.is_finite());
         }
     }

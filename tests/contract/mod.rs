@@ -27,11 +27,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use meno::corpus::{Corpus, read_split};
-use meno::decision::{BUDGET, CONCEPT_BUDGET, Threshold};
-use meno::encoder::{Instructions, Kernels};
-use meno::engine::CONCEPT_SCORE;
-use meno::syntax::phrase::Rule;
-use meno::train::{Outcome, TrainSettings, fit};
+use meno::decision::{Policy, Threshold};
+use meno::kernel::{Instructions, Kernels};
+use meno::train::TrainSettings;
 use meno::{Model, engine};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -213,26 +211,14 @@ impl Origin {
             Origin::Trained { recipe, epochs, batch, rate, .. } => (recipe.as_str(), *epochs, *batch, *rate),
         };
         let base = match recipe {
-            "tagger" => TrainSettings::tagger(),
+            "tagger" => TrainSettings::default(),
             "paper" => TrainSettings::calibrated(),
-            "plain" => TrainSettings::default(),
+            "plain" => TrainSettings::slot_gated(),
             other => panic!("there is no recipe {other}"),
         };
         let settings = TrainSettings { epochs, batch, rate, ..base };
         let [train, valid] = SPLITS.map(|(_, split)| concepts(split));
-        let Outcome::Finished(model) = fit(&train, &valid, &settings, 2, None, &mut ()).unwrap() else {
-            panic!("nothing stopped it")
-        };
-        if model.judges_concepts() {
-            return model
-                .with_concept_thresholds(CONCEPT_BUDGET, None, &valid.utterances)
-                .unwrap()
-                .to_bytes();
-        }
-        let threshold = model.choose_threshold(model.default_score(), BUDGET, &valid.utterances).unwrap();
-        let model = model.with_threshold(Some(threshold));
-        let growth = model.choose_growth(&Rule::ALL, &valid.utterances);
-        model.with_growth(growth).to_bytes()
+        meno::train(&train, &valid, &settings).unwrap().to_bytes()
     }
 
     /// The model, read from its bytes.
@@ -378,10 +364,10 @@ impl Text {
 
 impl Reading {
     /// As the engine calls it.
-    pub fn of_engine(self) -> engine::Reading {
+    pub fn of_engine(self) -> engine::Tokenization {
         match self {
-            Reading::Text => engine::Reading::Text,
-            Reading::Words => engine::Reading::Words,
+            Reading::Text => engine::Tokenization::Raw,
+            Reading::Words => engine::Tokenization::Pretokenized,
         }
     }
 }
@@ -416,17 +402,16 @@ impl Unknown {
 
     /// A model that was told so.
     pub fn apply(self, model: Model) -> Model {
-        let model = if self.single_words { model.with_growth(None) } else { model };
-        let score = if model.judges_concepts() { CONCEPT_SCORE } else { model.default_score().name() };
-        let stored = model.threshold().cloned();
-        let threshold = match (self.threshold, self.budget, stored) {
+        let policy = model.policy().clone();
+        let growth = policy.growth.filter(|_| !self.single_words);
+        let threshold = match (self.threshold, self.budget, policy.threshold) {
             (Some(Limit::Named(NoLimit::None)), ..) => None,
             (Some(Limit::Value(value)), _, Some(stored)) => Some(Threshold { value, ..stored }),
-            (Some(Limit::Value(value)), _, None) => Some(Threshold::stated(score, value)),
+            (Some(Limit::Value(value)), _, None) => Some(Threshold::stated(value)),
             (None, Some(budget), Some(stored)) => Some(stored.for_budget(budget).unwrap()),
             (None, _, stored) => stored,
         };
-        model.with_threshold(threshold)
+        model.with_policy(Policy { threshold, growth, ..policy })
     }
 }
 

@@ -84,8 +84,8 @@ pub fn phrasebook(file: Option<&Path>) -> Result<Phrasebook> {
 }
 
 /// A conversation and all that it needs.
-pub struct Chat<'m> {
-    worker: Worker<'m>,
+pub struct Chat {
+    worker: Worker,
     palette: Palette,
     assistant: Assistant,
     memory: Memory,
@@ -96,8 +96,8 @@ pub struct Chat<'m> {
     color: bool,
 }
 
-impl<'m> Chat<'m> {
-    pub fn new(model: &'m Model, assistant: Assistant, memory: Memory, owner: Owner, style: Style) -> Self {
+impl Chat {
+    pub fn new(model: &Model, assistant: Assistant, memory: Memory, owner: Owner, style: Style) -> Self {
         Chat {
             worker: model.worker(),
             palette: Palette::new(model, style.stdout),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use meno::Result;
 use meno::corpus::{Corpus, FolderText};
-use meno::experiment::Dataset;
+use meno_experiment::Dataset;
 
 macro_rules! file {
     ($split:literal, $name:literal) => {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use meno::train::{CalibrationSettings, Substitution, TaggerSettings, TrainSettings};
+use meno::train::{Architecture, CalibrationSettings, MentionReplacement, SpanTaggerSettings, TrainSettings};
 use meno::{Error, Result};
 use toml::{Table, Value};
 
@@ -32,9 +32,17 @@ hidden = {hidden}
 seed = {seed}
 "
     );
-    if let Some(CalibrationSettings { lambda, unknown_words, bounds }) = &settings.calibrate {
-        text += &format!(
-            "
+    text += &match &settings.architecture {
+        Architecture::SlotGated(None) => String::new(),
+        Architecture::SlotGated(Some(calibration)) => print_calibration(calibration),
+        Architecture::SpanTagger(tagger) => print_tagger(tagger),
+    };
+    text
+}
+
+fn print_calibration(CalibrationSettings { lambda, unknown_words, bounds }: &CalibrationSettings) -> String {
+    format!(
+        "
 [calibrate]
 # how much the entropy of a word counts beside its cross entropy
 lambda = {lambda:?}
@@ -45,14 +53,12 @@ delta = {:?}
 # what every concentration is multiplied by
 scale = {:?}
 ",
-            bounds.delta, bounds.scale
-        );
-    }
-    settings.tagger.as_ref().map_or(text.clone(), |tagger| text + &print_tagger(tagger))
+        bounds.delta, bounds.scale
+    )
 }
 
-fn print_tagger(settings: &TaggerSettings) -> String {
-    let TaggerSettings {
+fn print_tagger(settings: &SpanTaggerSettings) -> String {
+    let SpanTaggerSettings {
         layers,
         character,
         filters,
@@ -61,8 +67,8 @@ fn print_tagger(settings: &TaggerSettings) -> String {
         unknown_words,
         outside_penalty,
         last_rate,
-        substitution:
-            Substitution { utterances, concepts, same_slot, any_slot, patterns, spliced, same_words, open },
+        replacement:
+            MentionReplacement { utterances, mentions, same_slot, any_slot, patterns, spliced, same_words, open },
     } = settings;
     let open = match open {
         // A list of strings is the same in JSON.
@@ -92,7 +98,7 @@ last_rate = {last_rate:?}
 [tagger.substitution]
 # share of utterances in which that is done, and share of their concepts
 utterances = {utterances:?}
-concepts = {concepts:?}
+concepts = {mentions:?}
 # of these, share that get another value of the slot, and share that get one of any open slot; others are made up
 same_slot = {same_slot:?}
 any_slot = {any_slot:?}
@@ -147,19 +153,19 @@ mod tests {
 
     #[test]
     fn what_is_printed_is_what_is_read() {
-        let mut changed = TrainSettings { epochs: 3, dropout: 0.25, seed: 9, ..TrainSettings::tagger() };
-        if let Some(tagger) = &mut changed.tagger {
+        let mut changed = TrainSettings { epochs: 3, dropout: 0.25, seed: 9, ..TrainSettings::default() };
+        if let Architecture::SpanTagger(tagger) = &mut changed.architecture {
             tagger.vectors = false;
-            tagger.substitution.open = Some(vec!["a \"b\"".to_owned()]);
+            tagger.replacement.open = Some(vec!["a \"b\"".to_owned()]);
         }
         for settings in
-            [TrainSettings::tagger(), TrainSettings::calibrated(), TrainSettings::default(), changed]
+            [TrainSettings::default(), TrainSettings::calibrated(), TrainSettings::slot_gated(), changed]
         {
             let mut base = settings.clone();
             base.epochs += 1;
-            if let Some(tagger) = &mut base.tagger {
+            if let Architecture::SpanTagger(tagger) = &mut base.architecture {
                 tagger.unknown_words = 0.9;
-                tagger.substitution.open = None;
+                tagger.replacement.open = None;
             }
             assert_eq!(parse(&print(&settings), base), Ok(settings));
         }
@@ -168,7 +174,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let check = |text: &str, expected: &str| {
-            let problem = parse(text, TrainSettings::tagger()).unwrap_err();
+            let problem = parse(text, TrainSettings::default()).unwrap_err();
             assert!(problem.contains(expected), "{text}: {problem}");
         };
         check("epoch = 3", "there is no setting `epoch`");
@@ -177,8 +183,8 @@ mod tests {
         check("epochs = \"many\"", "invalid type: string");
         check("epochs = ", "line 1");
         let settings =
-            parse("rate = 1\n[tagger.substitution]\nopen = [\"city\"]", TrainSettings::tagger()).unwrap();
+            parse("rate = 1\n[tagger.substitution]\nopen = [\"city\"]", TrainSettings::default()).unwrap();
         assert_eq!(settings.rate, 1.0);
-        assert_eq!(settings.tagger.unwrap().substitution.open, Some(vec!["city".to_owned()]));
+        assert_eq!(settings.span_tagger().unwrap().replacement.open, Some(vec!["city".to_owned()]));
     }
 }

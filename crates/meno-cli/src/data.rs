@@ -8,7 +8,8 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use meno::corpus::stats::Stats;
-use meno::corpus::{self, Corpus, Finding, Format, NewValues, Scheme, Split, UNKNOWN, tags};
+use meno::corpus::{self, Corpus, Finding, Format, NewValues, Scheme, Split};
+use meno::label::{self, UNKNOWN};
 use meno::{Error, Result};
 
 use crate::output::{count, note, pretty, print};
@@ -165,7 +166,7 @@ fn new_concepts(args: &NewConceptsArgs) -> Result<ExitCode> {
     }
     let made = values.substitute(&test, args.seed, args.copies.get());
     corpus::write(&made, &args.out, Format::Folder)?;
-    let spans = made.utterances.iter().flat_map(|utterance| tags::iter_spans(&utterance.labels));
+    let spans = made.utterances.iter().flat_map(|utterance| label::iter_spans(&utterance.labels));
     let n_new = spans.filter(|span| span.slot == UNKNOWN).count();
     let n_utterances = made.utterances.len();
     note(format_args!(

@@ -6,12 +6,12 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use meno::corpus::Utterance;
-use meno::engine::Reading;
-use meno::experiment::Dataset;
+use meno::engine::Tokenization;
 use meno::memory::Owner;
 use meno::metrics::{Mode, Report};
-use meno::train::{Outcome, TrainSettings, fit};
-use meno::{Error, Model, Result};
+use meno::train::{Options, TrainSettings, fit};
+use meno::{Model, Result};
+use meno_experiment::Dataset;
 use meno_store::{Assistant, Memory};
 
 use crate::chat::Chat;
@@ -20,7 +20,7 @@ use crate::memory::told;
 use crate::output::{count, print};
 use crate::progress::Watcher;
 use crate::readable::Palette;
-use crate::settings::{ThresholdArgs, threads};
+use crate::settings::threads;
 use crate::style::{self, Style, paint};
 use crate::train::scores;
 
@@ -61,7 +61,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Passes over the data.
-    #[arg(long, value_name = "N", default_value_t = TrainSettings::tagger().epochs, hide = true)]
+    #[arg(long, value_name = "N", default_value_t = TrainSettings::default().epochs, hide = true)]
     epochs: usize,
 }
 
@@ -84,10 +84,10 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let mut worker = model.worker();
     print("")?;
     for request in REQUESTS {
-        print(format_args!("  {}", palette.show(&worker.annotate(request, Reading::Text))))?;
+        print(format_args!("  {}", palette.show(&worker.annotate(request, Tokenization::Raw))))?;
     }
     print("\nSomething that it has never heard of, and what it thinks of each word:\n")?;
-    let annotation = worker.annotate(NEW_REQUEST, Reading::Text);
+    let annotation = worker.annotate(NEW_REQUEST, Tokenization::Raw);
     print(format_args!("  {}\n", palette.show(&annotation)))?;
     print(format_args!("  {}", indented(palette.thoughts(&annotation))))?;
     let memory = Memory::volatile().map_err(told)?;
@@ -101,23 +101,19 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
 }
 
 fn train(args: &Args, dataset: &Dataset, style: Style) -> Result<Model> {
-    let settings = TrainSettings { seed: args.seed, epochs: args.epochs, ..TrainSettings::tagger() };
+    let settings = TrainSettings { seed: args.seed, epochs: args.epochs, ..TrainSettings::default() };
     let threads = threads(args.threads);
     let mut watcher = Watcher::new(None, style.stderr);
-    let outcome = fit(&dataset.train, &dataset.valid, &settings, threads, None, &mut watcher)?;
+    let options = Options { threads, ..Options::default() };
+    let outcome = fit(&dataset.train, &dataset.valid, &settings, options, &mut watcher)?;
     let seconds = watcher.finish().as_secs_f64();
-    let Outcome::Finished(model) = outcome else {
-        return Err(Error::Setting {
-            problem: "the training was stopped".to_owned(),
-            hint: "begin it anew".to_owned(),
-        });
-    };
+    let model = outcome.finished()?;
     let n_intents = model.features().intents.len();
     let slots = model.slots();
     line("model", format!("{n_intents} intents; {} slots: {}", slots.len(), slots.join(", ")))?;
     let (threads, epoch) = (count(threads, "thread"), model.record().epoch);
     line("trained", format!("{seconds:.1} s on {threads}, {epoch} epochs"))?;
-    ThresholdArgs::default().apply(*model, &dataset.valid)
+    Ok(model)
 }
 
 fn test(model: &Model, dataset: &Dataset) -> Result<()> {
@@ -144,8 +140,8 @@ fn line(name: &str, text: String) -> Result<()> {
 }
 
 /// It is asked for something that it does not know, asks back, is told, and knows it in another sentence.
-fn teach(chat: &mut Chat<'_>, color: bool) -> Result<()> {
-    let say = |chat: &mut Chat<'_>, text: &str| -> Result<()> {
+fn teach(chat: &mut Chat, color: bool) -> Result<()> {
+    let say = |chat: &mut Chat, text: &str| -> Result<()> {
         print(format_args!("{} {text}", paint(">", style::BOLD, color)))?;
         chat.turn(text)
     };

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use meno::corpus::{self, Corpus, Split};
 use meno::engine::Measure;
-use meno::experiment::concepts::{self, KnownReport, NewReport};
-use meno::experiment::paper::demand_new_concepts;
-use meno::experiment::unknown::{Cost, Gain, Judge};
 use meno::metrics::new_concepts::NewConceptScores;
 use meno::metrics::{Mode, Report, Scores};
 use meno::syntax::phrase::Rule;
 use meno::{Error, Model, Result};
+use meno_experiment::concepts::{self, KnownReport, NewReport};
+use meno_experiment::paper::demand_new_concepts;
+use meno_experiment::unknown::{Cost, Gain, Judge};
 use serde::Serialize;
 
 use crate::output::{note, pretty, print};
@@ -75,7 +75,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let model = Model::load(&args.model)?;
-    let model = if model.judges_concepts() {
+    let model = if model.policy().is_span_level() {
         args.threshold.apply(model)?
     } else {
         args.threshold.without_growth(model)
@@ -88,7 +88,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     for split in &splits {
         let corpus = split.read()?;
         let report = worker.evaluate(&corpus.utterances, mode)?.report();
-        let (unknown, concepts) = if model.judges_concepts() {
+        let (unknown, concepts) = if model.policy().is_span_level() {
             (None, judge_concepts(&args, &model, &corpus, new.as_ref())?)
         } else {
             (judge_unknown(&args, &model, &split.path, &corpus, new.as_ref())?, None)
@@ -123,9 +123,10 @@ fn judge_concepts(
         let problem = "--score is a measure of words, but the model judges concepts".to_owned();
         return Err(Error::Setting { problem, hint: "leave it out".to_owned() });
     }
-    let Some(threshold) = model.threshold() else { return Ok(None) };
+    let policy = model.policy();
+    let Some(threshold) = &policy.threshold else { return Ok(None) };
     let (known, new) = concepts::judge(model, test, new)?;
-    Ok(Some(Concepts { score: threshold.score.clone(), threshold: threshold.value, known, new }))
+    Ok(Some(Concepts { score: policy.scorer.name(), threshold: threshold.value, known, new }))
 }
 
 /// What the model or the arguments call unknown, and how good that is; nothing if neither does.
@@ -136,12 +137,11 @@ fn judge_unknown(
     test: &Corpus,
     new: Option<&Corpus>,
 ) -> Result<Option<Unknown>> {
-    let stored = model.threshold();
-    let measure = match (&args.score, stored) {
-        (Some(name), _) => name.parse()?,
-        (None, Some(threshold)) => threshold.score.parse()?,
-        (None, None) if new.is_none() && !args.threshold.is_typed() => return Ok(None),
-        (None, None) => Measure::Logits(model.default_score()),
+    let policy = model.policy();
+    let measure = match &args.score {
+        Some(name) => name.parse()?,
+        None if policy.threshold.is_none() && new.is_none() && !args.threshold.is_typed() => return Ok(None),
+        None => policy.scorer.name().parse::<Measure>()?,
     };
     // A split stands beside others of its data set.
     let beside = |name: &str| match split.parent() {
@@ -150,14 +150,14 @@ fn judge_unknown(
     };
     let train = if measure.compares_states() { beside("train")? } else { Corpus::default() };
     let judge = Judge::new(model, measure, &train, args.seed)?;
-    let stored = stored.filter(|threshold| threshold.score == measure.name());
+    let stored = policy.threshold.as_ref().filter(|_| policy.scorer.name() == measure.name());
     let chosen = |budget: f64| beside("valid").and_then(|valid| judge.threshold(budget, &valid));
-    let threshold = args.threshold.threshold(stored, measure.name(), chosen)?;
+    let threshold = args.threshold.threshold(stored, chosen)?;
     let (cost, gain) = judge.judge(&threshold, test, new)?;
     Ok(Some(Unknown {
-        score: threshold.score,
+        score: measure.name(),
         threshold: threshold.value,
-        phrases: model.growth().map(|growth| growth.rule),
+        phrases: policy.growth.map(|growth| growth.rule),
         cost,
         new_concepts: gain,
     }))
@@ -177,7 +177,7 @@ struct Evaluated<'a> {
 /// What a model that judges concepts calls unknown.
 #[derive(Serialize)]
 struct Concepts {
-    score: String,
+    score: &'static str,
     threshold: f64,
     #[serde(flatten)]
     known: KnownReport,
@@ -223,7 +223,7 @@ impl Concepts {
 
 #[derive(Serialize)]
 struct Unknown {
-    score: String,
+    score: &'static str,
     threshold: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     phrases: Option<Rule>,

@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use std::str::FromStr;
 
 use clap::Subcommand;
-use meno::corpus::UNKNOWN;
-use meno::external::{Answer, Calibration, FitSettings, Temperature, unseen_labels};
-use meno::logits::{Companion, Input, Table, TableSettings, read_label_names};
+use meno::decision::NamedThreshold;
+use meno::emissions::{Companion, Input, Table, TableSettings, read_label_names};
+use meno::external::{Calibration, FitSettings, Temperature, unseen_labels};
+use meno::label::UNKNOWN;
 use meno::uncertainty::Score;
-use meno::{Error, Result};
+use meno::{Annotation, Error, Result};
 
 use crate::output::{count, note, written};
 use crate::style::{self, Style, paint};
@@ -132,11 +133,11 @@ fn fit(args: FitArgs) -> Result<()> {
         FitSettings { score: args.score.parse()?, budget: args.budget, temperature, scale: args.scale };
     let calibration = Calibration::fit(&table, input, &settings)?;
     calibration.save(&args.output)?;
-    let threshold = &calibration.threshold;
+    let NamedThreshold { score, threshold } = &calibration.threshold;
     let unknown = match threshold.value {
         f64::MIN => "every word is unknown, since the budget is not below the F1".to_owned(),
         value => {
-            format!("a word is unknown if its uncertainty ({}) is over {}", threshold.score, short(value))
+            format!("a word is unknown if its uncertainty ({score}) is over {}", short(value))
         }
     };
     note(format_args!("temperature {:.4}; {unknown}", calibration.temperature));
@@ -163,13 +164,11 @@ fn tag(args: &TagArgs, style: Style) -> Result<()> {
     let mut table = Table::read(&args.logits, &TableSettings { input, label_names, companion })?;
     let readable = !args.json && (io::stdout().is_terminal() || style.always);
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut text = String::new();
-    let result = calibration.apply(&mut table, |words, decisions| {
-        let answer = Answer::new(words, decisions, &mut text);
+    let result = calibration.apply(&mut table, |annotation| {
         match readable {
-            true => writeln!(out, "{}", Line { answer: &answer, color: style.stdout })?,
+            true => writeln!(out, "{}", Line { annotation: &annotation, color: style.stdout })?,
             false => {
-                serde_json::to_writer(&mut out, &answer).map_err(io::Error::from)?;
+                serde_json::to_writer(&mut out, &annotation).map_err(io::Error::from)?;
                 out.write_all(b"\n")?;
             }
         }
@@ -201,15 +200,15 @@ impl From<io::Error> for Failure {
 
 /// `play [x|artist] by [the bee sharps|unknown]`
 struct Line<'a> {
-    answer: &'a Answer<'a>,
+    annotation: &'a Annotation<'a>,
     color: bool,
 }
 
 impl Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.answer.text;
+        let text = self.annotation.text;
         let mut done = 0;
-        for span in &self.answer.spans {
+        for span in &self.annotation.spans {
             let code = if span.slot == UNKNOWN { style::UNKNOWN } else { style::SLOTS[0] };
             let name = format!("|{}]", span.slot);
             write!(f, "{}{}", &text[done..span.start], paint("[", style::DIM, self.color))?;

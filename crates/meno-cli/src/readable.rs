@@ -2,9 +2,9 @@
 
 use std::fmt::{self, Display};
 
-use meno::corpus::{UNKNOWN, tags};
-use meno::decision::{RunnerUp, Threshold};
-use meno::engine::{Doubt, TokenLabel};
+use meno::answer::{RunnerUp, TokenLabel, TokenVerdict};
+use meno::decision::Threshold;
+use meno::label::{self, UNKNOWN};
 use meno::syntax::phrase::{Link, Why};
 use meno::{Annotation, Model};
 
@@ -21,11 +21,16 @@ pub struct Palette {
 impl Palette {
     pub fn new(model: &Model, color: bool) -> Self {
         let features = model.features();
-        let width = |intent: &String| intent.chars().count();
         Palette {
             slots: model.slots(),
-            intent_width: features.intents.names().iter().map(width).max().unwrap_or(0),
-            threshold: model.threshold().cloned(),
+            intent_width: features
+                .intents
+                .names()
+                .iter()
+                .map(|intent| intent.chars().count())
+                .max()
+                .unwrap_or(0),
+            threshold: model.policy().threshold.clone(),
             color,
         }
     }
@@ -52,7 +57,7 @@ impl Palette {
 
     /// From 0, as sure as of most words, over 1, the threshold, to 2.
     fn heat_of(&self, token: &TokenLabel<'_>) -> Option<f64> {
-        Some(self.threshold.as_ref()?.heat(f64::from(token.doubt.as_ref()?.uncertainty)))
+        Some(self.threshold.as_ref()?.heat(token.verdict.as_ref()?.uncertainty))
     }
 
     fn slot_color(&self, slot: &str) -> &'static str {
@@ -139,9 +144,8 @@ impl Display for Grown<'_> {
         let Annotation { intent, tokens, .. } = self.annotation;
         let indent = if intent.is_some() { intent_width + 8 } else { 0 };
         for token in tokens {
-            let Some(Why { from, link }) = token.doubt.as_ref().and_then(|doubt| doubt.grown.as_ref()) else {
-                continue;
-            };
+            let grown = token.verdict.as_ref().and_then(|verdict| verdict.grown.as_ref());
+            let Some(Why { from, link }) = grown else { continue };
             let (word, from) = (token.text, tokens[*from].text);
             let why = match link {
                 Link::Head(relation) => format!("`{word}` is the head of `{from}` ({relation})"),
@@ -170,12 +174,12 @@ impl Display for Thoughts<'_> {
         let word_width = width(&|token| token.text.chars().count());
         let label_width = width(&|token| token.label.chars().count());
         for (token_idx, token) in tokens.iter().enumerate() {
-            let (Some(heat), Some(doubt)) = (self.palette.heat_of(token), &token.doubt) else {
+            let (Some(heat), Some(verdict)) = (self.palette.heat_of(token), &token.verdict) else {
                 return Ok(());
             };
-            let Doubt { first_choice, reason, .. } = doubt;
+            let TokenVerdict { first_choice, reason, .. } = verdict;
             let label = format!("{:label_width$}", token.label);
-            let label = paint(label, self.palette.slot_color(tags::split(&token.label).1), color);
+            let label = paint(label, self.palette.slot_color(label::split(&token.label).1), color);
             let filled = ((heat / 2.0 * CELLS as f64).round() as usize).min(CELLS);
             let bar: String = (0..CELLS)
                 .map(|cell| match (cell < filled, cell == CELLS / 2) {

@@ -2,14 +2,11 @@
 
 use std::num::NonZeroUsize;
 
-use meno::corpus::Corpus;
-use meno::decision::{BUDGET, CONCEPT_BUDGET, Threshold};
+use meno::decision::{BUDGET, Policy, PolicySettings, Threshold};
 use meno::encoder::Calibration;
-use meno::engine::CONCEPT_SCORE;
 use meno::memory::Spelling;
 use meno::syntax::phrase::Rule;
 use meno::train::{CalibrationSettings, TrainSettings};
-use meno::uncertainty::Score;
 use meno::{Error, Model, Result};
 
 use crate::output::note;
@@ -41,7 +38,7 @@ impl Recipe {
     /// What it is trained with unless something else is said.
     pub fn settings(self) -> TrainSettings {
         match self {
-            Recipe::Tagger => TrainSettings::tagger(),
+            Recipe::Tagger => TrainSettings::default(),
             Recipe::Paper => TrainSettings::calibrated(),
         }
     }
@@ -149,56 +146,33 @@ pub struct ThresholdArgs {
 }
 
 impl ThresholdArgs {
-    /// Refuses what cannot work, before anything long begins.
-    pub fn check(&self) -> Result<()> {
-        self.score.as_deref().map(str::parse::<Score>).transpose()?;
-        let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
-        match (self.budget, self.false_alarm) {
-            (Some(budget), _) if budget.is_nan() || budget < 0.0 => {
-                refuse(format!("the budget is {budget}"), "it is a number of points of F1, 0 or more")
-            }
-            (_, Some(share)) if !(share > 0.0 && share < 1.0) => refuse(
-                format!("the share of false alarms is {share}"),
-                "it lies between 0 and 1, such as 0.02",
-            ),
-            _ => Ok(()),
-        }
-    }
-
-    /// Refuses what only the other recipe has.
-    pub fn check_recipe(&self, recipe: Recipe) -> Result<()> {
+    /// What they mean for a recipe; refuses what only the other recipe has.
+    pub fn settings(&self, recipe: Recipe) -> Result<PolicySettings> {
         match (recipe, &self.score, self.false_alarm) {
-            (Recipe::Tagger, Some(_), _) => Err(only_with("--score", "it judges words by it")),
-            (Recipe::Paper, _, Some(_)) => Err(Error::Setting {
-                problem: "--false-alarm is a promise about concepts".to_owned(),
-                hint: "leave it out, or --recipe paper".to_owned(),
-            }),
-            _ => Ok(()),
+            (Recipe::Tagger, Some(_), _) => return Err(only_with("--score", "it judges words by it")),
+            (Recipe::Paper, _, Some(_)) => {
+                return Err(Error::Setting {
+                    problem: "--false-alarm is a promise about concepts".to_owned(),
+                    hint: "leave it out, or --recipe paper".to_owned(),
+                });
+            }
+            _ => {}
         }
-    }
-
-    /// The model with a threshold and a growth of phrases chosen on `valid`, if that has slots.
-    pub fn apply(&self, model: Model, valid: &Corpus) -> Result<Model> {
-        let mut labels = valid.utterances.iter().flat_map(|utterance| &utterance.labels);
-        if labels.all(|label| label == "O") {
-            note("note: no slot in the valid split, so no word will be called unknown");
-            return Ok(model);
-        }
-        if model.judges_concepts() {
-            let budget = self.budget.unwrap_or(CONCEPT_BUDGET);
-            return model.with_concept_thresholds(budget, self.false_alarm, &valid.utterances);
-        }
-        let score = self.score.as_deref().map_or(Ok(model.default_score()), str::parse)?;
-        let threshold = model.choose_threshold(score, self.budget.unwrap_or(BUDGET), &valid.utterances)?;
-        let model = model.with_threshold(Some(threshold));
-        let growth = match self.phrases {
-            Phrases::Best => model.choose_growth(&Rule::ALL, &valid.utterances),
-            Phrases::None => None,
-            Phrases::Literal => model.choose_growth(&[Rule::Literal], &valid.utterances),
-            Phrases::Tree => model.choose_growth(&[Rule::Tree], &valid.utterances),
-            Phrases::Run => model.choose_growth(&[Rule::Run], &valid.utterances),
+        let settings = PolicySettings {
+            score: self.score.as_deref().map(str::parse).transpose()?,
+            budget: self.budget,
+            false_alarm: self.false_alarm,
+            phrases: self.phrases.into(),
         };
-        Ok(model.with_growth(growth))
+        settings.check()?;
+        Ok(settings)
+    }
+}
+
+/// Says so if nothing will ever be unknown.
+pub fn note_never_unknown(model: &Model) {
+    if model.policy().threshold.is_none() {
+        note("note: no slot in the valid split, so no word will be called unknown");
     }
 }
 
@@ -224,9 +198,15 @@ enum Phrases {
     Run,
 }
 
-impl Default for ThresholdArgs {
-    fn default() -> Self {
-        ThresholdArgs { score: None, budget: None, false_alarm: None, phrases: Phrases::Best }
+impl From<Phrases> for meno::decision::Phrases {
+    fn from(phrases: Phrases) -> Self {
+        match phrases {
+            Phrases::Best => Self::Best,
+            Phrases::None => Self::None,
+            Phrases::Literal => Self::By(Rule::Literal),
+            Phrases::Tree => Self::By(Rule::Tree),
+            Phrases::Run => Self::By(Rule::Run),
+        }
     }
 }
 
@@ -261,21 +241,21 @@ impl OverrideArgs {
             let problem = "the model has no threshold, and nothing to choose one on".to_owned();
             Err(Error::Setting { problem, hint: "train it anew, with slots in the valid split".to_owned() })
         };
-        let score = if model.judges_concepts() { CONCEPT_SCORE } else { model.default_score().name() };
-        let threshold = self.threshold(model.threshold(), score, unknown)?;
-        Ok(model.with_threshold(Some(threshold)))
+        let policy = model.policy().clone();
+        let threshold = self.threshold(policy.threshold.as_ref(), unknown)?;
+        Ok(model.with_policy(Policy { threshold: Some(threshold), ..policy }))
     }
 
     /// The model, without its growth of phrases if that was typed.
     pub fn without_growth(self, model: Model) -> Model {
-        if self.single_words { model.with_growth(None) } else { model }
+        let policy = model.policy().clone();
+        if self.single_words { model.with_policy(Policy { growth: None, ..policy }) } else { model }
     }
 
     /// The stored threshold with what was typed; where none is stored, what `choose` finds for a budget.
     pub fn threshold(
         self,
         stored: Option<&Threshold>,
-        score: &str,
         choose: impl FnOnce(f64) -> Result<Threshold>,
     ) -> Result<Threshold> {
         match (self.threshold, self.budget, stored) {
@@ -284,7 +264,7 @@ impl OverrideArgs {
                 Err(Error::Setting { problem, hint: "it must be a finite number".to_owned() })
             }
             (Some(value), _, Some(stored)) => Ok(Threshold { value, ..stored.clone() }),
-            (Some(value), _, None) => Ok(Threshold::stated(score, value)),
+            (Some(value), _, None) => Ok(Threshold::stated(value)),
             (None, Some(budget), Some(stored)) if !stored.offers.is_empty() => stored.for_budget(budget),
             (None, None, Some(stored)) => Ok(stored.clone()),
             (None, budget, _) => choose(budget.unwrap_or(BUDGET)),
@@ -325,7 +305,7 @@ mod tests {
                 ("dropout", dropout.to_string()),
             ]
         };
-        let both = values(TrainSettings::tagger()).into_iter().zip(values(TrainSettings::default()));
+        let both = values(TrainSettings::default()).into_iter().zip(values(TrainSettings::slot_gated()));
         let defaults: Vec<_> = both
             .map(|((name, tagger), (_, paper))| match tagger == paper {
                 true => (name, paper),

@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use meno::engine::Reading;
+use meno::engine::Tokenization;
 use meno::memory::Remembered;
 use meno::{Error, Model, Result, Worker};
 use meno_store::{Access, Memory};
@@ -83,7 +83,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let palette = (!args.json && (is_terminal || style.always)).then(|| Palette::new(&model, style.stdout));
     let tagger = Tagger {
         path,
-        reading: if args.words { Reading::Words } else { Reading::Text },
+        tokenization: if args.words { Tokenization::Pretokenized } else { Tokenization::Raw },
         palette: palette.as_ref(),
         lanes: (0..args.threads.get()).map(|_| Lane::new(&model, memory.as_ref())).collect(),
         n_lines: 0,
@@ -105,7 +105,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
 
 struct Tagger<'a> {
     path: &'a Path,
-    reading: Reading,
+    tokenization: Tokenization,
     palette: Option<&'a Palette>,
     lanes: Vec<Lane<'a>>,
     /// Lines that are done.
@@ -115,7 +115,7 @@ struct Tagger<'a> {
 /// A thread's share of a block.
 struct Lane<'a> {
     model: &'a Model,
-    worker: Worker<'a>,
+    worker: Worker,
     /// What was taught, and who asks.
     memory: Option<&'a (Memory, Option<String>)>,
     out: Vec<u8>,
@@ -147,17 +147,18 @@ impl Tagger<'_> {
 
     /// Tags the lines of a block and writes what is known up to the first bad line.
     fn tag(&mut self, block: &[u8], stdout: &mut impl Write) -> io::Result<Result<(), BadLine>> {
-        let (reading, palette) = (self.reading, self.palette);
+        let (tokenization, palette) = (self.tokenization, self.palette);
         let parts = split(block, self.lanes.len());
         let results: Vec<Result<usize, BadLine>> = std::thread::scope(|scope| {
             let mut shares = self.lanes.iter_mut().zip(&parts);
             let first = shares.next();
             let others: Vec<_> = shares
                 .map(|(lane, part)| {
-                    std::thread::Builder::new().spawn_scoped(scope, move || lane.tag(part, reading, palette))
+                    std::thread::Builder::new()
+                        .spawn_scoped(scope, move || lane.tag(part, tokenization, palette))
                 })
                 .collect::<io::Result<_>>()?;
-            let first = first.map(|(lane, part)| lane.tag(part, reading, palette));
+            let first = first.map(|(lane, part)| lane.tag(part, tokenization, palette));
             let others = others
                 .into_iter()
                 .map(|other| other.join().map_err(|_| io::Error::other("a thread ended early")));
@@ -189,7 +190,12 @@ impl<'a> Lane<'a> {
     }
 
     /// Tags the lines of a part into `out`; gives how many there were.
-    fn tag(&mut self, part: &[u8], reading: Reading, palette: Option<&Palette>) -> Result<usize, BadLine> {
+    fn tag(
+        &mut self,
+        part: &[u8],
+        tokenization: Tokenization,
+        palette: Option<&Palette>,
+    ) -> Result<usize, BadLine> {
         self.out.clear();
         let mut n_lines = 0;
         for (line_idx, line) in part.split_inclusive(|&byte| byte == b'\n').enumerate() {
@@ -201,15 +207,20 @@ impl<'a> Lane<'a> {
                 let problem = format!("not UTF-8: byte 0x{byte:02X} at byte {} of the line", byte_idx + 1);
                 BadLine { line_idx, problem }
             })?;
-            self.answer(text, reading, palette).expect("memory takes any text");
+            self.answer(text, tokenization, palette).expect("memory takes any text");
             self.out.push(b'\n');
             n_lines += 1;
         }
         Ok(n_lines)
     }
 
-    fn answer(&mut self, text: &str, reading: Reading, palette: Option<&Palette>) -> io::Result<()> {
-        let annotation = self.worker.annotate(text, reading);
+    fn answer(
+        &mut self,
+        text: &str,
+        tokenization: Tokenization,
+        palette: Option<&Palette>,
+    ) -> io::Result<()> {
+        let annotation = self.worker.annotate(text, tokenization);
         let remembered = match self.memory {
             Some((memory, user)) => {
                 let has_seen = |word: &str| self.model.has_seen(word);

@@ -8,11 +8,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use meno::corpus::{self, Corpus};
-use meno::decision::Threshold;
+use meno::decision::{Growth, Policy, PolicySettings, Threshold};
 use meno::engine::Record;
 use meno::metrics::{Mode, Report};
-use meno::syntax::Growth;
-use meno::train::{Checkpoint, Outcome, TrainSettings, fit};
+use meno::train::{Architecture, Checkpoint, Options, Outcome, TrainSettings, fit};
 use meno::{Error, Model, Result, atomic};
 use serde::Serialize;
 
@@ -20,7 +19,8 @@ use crate::config;
 use crate::interrupt::{self, Interrupt};
 use crate::output::{count, note, pretty, print};
 use crate::progress::{Time, Watcher};
-use crate::settings::{CalibrationArgs, Recipe, ThresholdArgs, TrainArgs, only_with, threads};
+use crate::settings::{CalibrationArgs, Recipe, ThresholdArgs, TrainArgs};
+use crate::settings::{note_never_unknown, only_with, threads};
 use crate::style::Style;
 
 const EXAMPLES: &str = "\
@@ -103,7 +103,8 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let job = Job::new(args)?;
     let interrupt = Interrupt::listen();
     let mut watcher = Watcher::new(Some(&interrupt), style.stderr);
-    let outcome = fit(&job.train, &job.valid, &job.settings, job.threads, job.resume.clone(), &mut watcher)?;
+    let options = Options { policy: job.policy.clone(), threads: job.threads, resume: job.resume.clone() };
+    let outcome = fit(&job.train, &job.valid, &job.settings, options, &mut watcher)?;
     let epoch = watcher.epoch;
     let duration = watcher.finish();
     // Whatever came of it is saved, so that a second Ctrl-C may come.
@@ -111,16 +112,13 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let saving = interrupt.saving();
     match outcome {
         Outcome::Finished(model) => {
-            let model = job.threshold.apply(*model, &job.valid)?;
+            note_never_unknown(&model);
             model.save(&job.output)?;
             remove(&job.checkpoint);
             drop(saving);
             job.print(&model, duration)
         }
-        Outcome::Stopped { best, checkpoint } => {
-            let best = best.map(|model| job.threshold.apply(*model, &job.valid)).transpose();
-            job.stop(epoch, best, &checkpoint)
-        }
+        Outcome::Stopped { best, checkpoint } => job.stop(epoch, best.transpose(), &checkpoint),
     }
 }
 
@@ -130,7 +128,7 @@ struct Job {
     output: PathBuf,
     checkpoint: PathBuf,
     settings: TrainSettings,
-    threshold: ThresholdArgs,
+    policy: PolicySettings,
     threads: usize,
     json: bool,
     resume: Option<Checkpoint>,
@@ -155,9 +153,8 @@ impl Job {
             ));
         }
         let settings = settings(&args, resume.as_ref())?;
-        let recipe = if settings.tagger.is_some() { Recipe::Tagger } else { Recipe::Paper };
-        args.threshold.check_recipe(recipe)?;
-        args.threshold.check()?;
+        let recipe = if settings.span_tagger().is_some() { Recipe::Tagger } else { Recipe::Paper };
+        let policy = args.threshold.settings(recipe)?;
         atomic::demand_writable(&output)?;
         let test = corpus::splits(&dir)?.into_iter().find(|split| split.name == "test");
         Ok(Job {
@@ -168,7 +165,7 @@ impl Job {
             output,
             checkpoint,
             settings,
-            threshold: args.threshold,
+            policy,
             threads: threads(args.threads),
             json: args.json,
             resume,
@@ -209,7 +206,7 @@ impl Job {
             }),
         );
         let (what, concept) =
-            if self.settings.tagger.is_some() { ("concepts", true) } else { ("words", false) };
+            if self.settings.span_tagger().is_some() { ("concepts", true) } else { ("words", false) };
         lines.extend(summary.unknown.as_ref().map(|Unknown { score, threshold, valid_slot_f1, .. }| {
             let score = if concept { "an uncertainty" } else { score };
             format!(
@@ -227,10 +224,16 @@ impl Job {
         lines.join("\n")
     }
 
-    fn stop(&self, epoch: usize, best: Result<Option<Model>>, checkpoint: &Checkpoint) -> Result<ExitCode> {
+    fn stop(
+        &self,
+        epoch: usize,
+        best: Result<Option<Box<Model>>>,
+        checkpoint: &Checkpoint,
+    ) -> Result<ExitCode> {
         // Each is tried, whatever comes of the other.
         let kept = checkpoint.save(&self.checkpoint);
         let best = best?;
+        best.iter().for_each(|model| note_never_unknown(model));
         let saved = best.as_ref().map(|model| model.save(&self.output)).transpose();
         note(format_args!("stopped in epoch {epoch} of {}", self.settings.epochs));
         if let (Ok(_), Some(model)) = (&saved, &best) {
@@ -262,18 +265,22 @@ fn settings(args: &Args, resume: Option<&Checkpoint>) -> Result<TrainSettings> {
         (None, Some(file)) => config::read(file, recipe.settings())?,
         (None, None) => recipe.settings(),
     };
-    let is_tagger = base.tagger.is_some();
-    if is_tagger && has_second_loss {
-        return Err(only_with("the second loss", "the other has none"));
-    }
-    let calibrate = match base.calibrate {
-        _ if args.plain || is_tagger => None,
+    let architecture = match &base.architecture {
+        Architecture::SpanTagger(_) if has_second_loss => {
+            return Err(only_with("the second loss", "the other has none"));
+        }
+        Architecture::SpanTagger(tagger) => Architecture::SpanTagger(tagger.clone()),
         // A plain training that goes on stays plain.
-        None if !args.calibrate && !args.calibration.is_typed() => None,
-        base => Some(args.calibration.over(base.unwrap_or_default())),
+        Architecture::SlotGated(None) if !args.calibrate && !args.calibration.is_typed() => {
+            Architecture::SlotGated(None)
+        }
+        Architecture::SlotGated(_) if args.plain => Architecture::SlotGated(None),
+        Architecture::SlotGated(base) => {
+            Architecture::SlotGated(Some(args.calibration.over(base.unwrap_or_default())))
+        }
     };
     let seed = args.seed.unwrap_or(base.seed);
-    let settings = args.train.over(TrainSettings { calibrate, seed, ..base });
+    let settings = args.train.over(TrainSettings { architecture, seed, ..base });
     settings.check()?;
     Ok(settings)
 }
@@ -302,9 +309,9 @@ struct Unknown<'a> {
 
 impl<'a> Unknown<'a> {
     fn of(model: &'a Model) -> Option<Self> {
-        let Threshold { score, value, budget, f1_after, .. } = model.threshold()?;
-        let (threshold, budget, valid_slot_f1) = (*value, *budget, *f1_after);
-        Some(Unknown { score, threshold, budget, valid_slot_f1, growth: model.growth() })
+        let Policy { scorer, threshold, growth, .. } = model.policy();
+        let &Threshold { value: threshold, budget, f1_after: valid_slot_f1, .. } = threshold.as_ref()?;
+        Some(Unknown { score: scorer.name(), threshold, budget, valid_slot_f1, growth: growth.as_ref() })
     }
 }
 

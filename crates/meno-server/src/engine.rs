@@ -1,16 +1,16 @@
 //! Threads that run the model, fed by one bounded queue.
 //!
-//! A job enters as a closure over a [`Bench`]; its answer leaves by a channel. Each thread has the workers of one model on its
+//! A job enters as a closure over a [`Context`]; its answer leaves by a channel. Each thread has the workers of one model on its
 //! stack. When there is another model they finish the job they have, and the next one runs on the new model.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use meno::engine::Reading;
+use meno::engine::Tokenization;
 use meno::memory::Remembered;
 use meno::syntax::{Parse, Syntax, SyntaxWorker};
 use meno::{Error, Model, Result, Worker};
@@ -43,32 +43,31 @@ impl Loaded {
 }
 
 /// What a thread works with.
-pub(crate) struct Bench<'m> {
-    pub model: &'m Model,
-    pub worker: Worker<'m>,
-    pub memory: &'m Memory,
-    syntax: Option<SyntaxWorker<'m>>,
-    english: &'m OnceLock<Syntax>,
+pub(crate) struct Context<'a> {
+    pub worker: Worker,
+    pub memory: &'a Memory,
+    syntax: Option<SyntaxWorker>,
 }
 
-impl<'m> Bench<'m> {
+impl Context<'_> {
     /// What the model and memory make of a text together.
-    pub fn annotate<'t>(&mut self, text: &'t str, reading: Reading, user: Option<&str>) -> Remembered<'t>
-    where
-        'm: 't,
-    {
-        let annotation = self.worker.annotate(text, reading);
-        self.memory.remember(annotation, user, |word| self.model.has_seen(word))
+    pub fn annotate<'t>(
+        &mut self,
+        text: &'t str,
+        tokenization: Tokenization,
+        user: Option<&str>,
+    ) -> Remembered<'t> {
+        let annotation = self.worker.annotate(text, tokenization);
+        self.memory.remember(annotation, user, |word| self.worker.model().has_seen(word))
     }
 
     /// The tree of some words.
     pub fn parse(&mut self, words: &[&str]) -> Parse {
-        let english = self.english;
-        self.syntax.get_or_insert_with(|| english.get_or_init(Syntax::english).worker()).parse(words)
+        self.syntax.get_or_insert_with(|| Syntax::english().worker()).parse(words)
     }
 }
 
-type Job = Box<dyn FnOnce(&mut Bench<'_>) + Send>;
+type Job = Box<dyn FnOnce(&mut Context<'_>) + Send>;
 
 struct Queue {
     jobs: VecDeque<Job>,
@@ -82,7 +81,6 @@ struct Shared {
     queue: Mutex<Queue>,
     news: Condvar,
     memory: Memory,
-    english: OnceLock<Syntax>,
 }
 
 /// What a thread does next.
@@ -111,12 +109,7 @@ impl Engine {
         timeout: Duration,
     ) -> Result<Engine> {
         let queue = Queue { jobs: VecDeque::new(), model: Arc::new(model), n_idle: 0, is_closed: false };
-        let shared = Arc::new(Shared {
-            queue: Mutex::new(queue),
-            news: Condvar::new(),
-            memory,
-            english: OnceLock::new(),
-        });
+        let shared = Arc::new(Shared { queue: Mutex::new(queue), news: Condvar::new(), memory });
         let engine = Engine { shared, threads: Mutex::default(), capacity, timeout };
         for _ in 0..n_threads {
             let shared = engine.shared.clone();
@@ -134,13 +127,13 @@ impl Engine {
     /// Runs some work on one of the threads.
     pub async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Bench<'_>) -> T + Send + 'static,
+        work: impl FnOnce(&mut Context<'_>) -> T + Send + 'static,
     ) -> Result<T, Problem> {
         let (sender, receiver) = oneshot::channel();
-        self.push(Box::new(move |bench: &mut Bench<'_>| {
+        self.push(Box::new(move |context: &mut Context<'_>| {
             // Nobody waits if the connection is gone.
             if !sender.is_closed() {
-                let _ = sender.send(work(bench));
+                let _ = sender.send(work(context));
             }
         }))?;
         match tokio::time::timeout(self.timeout, receiver).await {
@@ -207,18 +200,12 @@ impl Shared {
     fn work(&self) {
         loop {
             let loaded = self.lock().model.clone();
-            let mut bench = Bench {
-                model: &loaded.model,
-                worker: loaded.model.worker(),
-                memory: &self.memory,
-                syntax: None,
-                english: &self.english,
-            };
+            let mut context = Context { worker: loaded.model.worker(), memory: &self.memory, syntax: None };
             loop {
                 match self.next(loaded.generation) {
                     // A worker may be left in any state by a panic, so there is to be a new one.
                     Next::Job(job) => {
-                        if catch_unwind(AssertUnwindSafe(|| job(&mut bench))).is_err() {
+                        if catch_unwind(AssertUnwindSafe(|| job(&mut context))).is_err() {
                             break;
                         }
                     }

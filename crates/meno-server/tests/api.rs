@@ -3,7 +3,7 @@
 mod support;
 
 use meno::Model;
-use meno::engine::Reading;
+use meno::engine::Tokenization;
 use meno::memory::Remembered;
 use meno_server::Config;
 use meno_server::schema::{
@@ -22,7 +22,8 @@ fn annotate_says_what_the_engine_says() {
     {
         let answer = server.post("/v1/annotate", &json!({ "text": text }));
         let annotation: Annotation = answer.ok(200);
-        let expected = Remembered { annotation: worker.annotate(text, Reading::Text), memory: Vec::new() };
+        let expected =
+            Remembered { annotation: worker.annotate(text, Tokenization::Raw), memory: Vec::new() };
         assert_eq!(answer.text(), serde_json::to_string(&expected).unwrap());
         assert_eq!(annotation.text, text);
     }

@@ -1,9 +1,9 @@
 //! One turn of a conversation: a model hears, memory knows, the dialogue answers, memory learns.
 
 use meno::Worker;
-use meno::corpus::tags::{self, TokenSpan};
 use meno::dialogue::{Dialogue, Heard, Lesson, Phrasebook, Reply, Settings, Slot, State};
-use meno::engine::Reading;
+use meno::engine::Tokenization;
+use meno::label::{self, TokenSpan};
 use meno::memory::{Concept, Draft, Owner, Remembered, Source};
 
 use crate::store::Edit;
@@ -40,9 +40,9 @@ impl Default for Assistant {
 impl Assistant {
     /// Takes a turn for a user. If what it taught cannot be kept, the turn has not happened: it may be taken again from
     /// the same state.
-    pub fn turn<'t, 'm: 't>(
+    pub fn turn<'t>(
         &self,
-        worker: &mut Worker<'m>,
+        worker: &mut Worker,
         memory: &Memory,
         owner: &Owner,
         state: State,
@@ -58,16 +58,16 @@ impl Assistant {
 
     /// As [`Assistant::turn`], but nothing is learnt yet: the edits are what memory is to learn before the reply is given.
     /// This waits for no disk.
-    pub fn listen<'t, 'm: 't>(
+    pub fn listen<'t>(
         &self,
-        worker: &mut Worker<'m>,
+        worker: &mut Worker,
         memory: &Memory,
         owner: &Owner,
         state: State,
         text: &'t str,
     ) -> (Turn<'t>, Vec<Edit>) {
+        let annotation = worker.annotate(text, Tokenization::Raw);
         let model = worker.model();
-        let annotation = worker.annotate(text, Reading::Text);
         let heard = memory.remember(annotation, owner.user(), |word| model.has_seen(word));
         let known = |value: &str| {
             let whole = memory.find(value, owner.user()).into_iter();
@@ -81,7 +81,7 @@ impl Assistant {
     }
 }
 
-fn draft(lesson: &Lesson, owner: &Owner, worker: &Worker<'_>) -> Draft {
+fn draft(lesson: &Lesson, owner: &Owner, worker: &Worker) -> Draft {
     let Lesson { phrase, slot, value, request, intent, slots } = lesson;
     let tokens = worker.model().normalizer().read(request);
     let span = |filled: &Slot| {
@@ -97,7 +97,7 @@ fn draft(lesson: &Lesson, owner: &Owner, worker: &Worker<'_>) -> Draft {
         owner: owner.clone(),
         source: Some(Source {
             words: tokens.iter().map(|token| token.word.to_owned()).collect(),
-            labels: tags::labels(&spans, tokens.len()),
+            labels: label::labels(&spans, tokens.len()),
             intent: intent.clone(),
         }),
     }

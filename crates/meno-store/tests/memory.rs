@@ -5,7 +5,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use meno::Annotation;
-use meno::engine::{Action, TokenLabel};
+use meno::answer::{Decision, TokenLabel};
 use meno::memory::Owner;
 use meno_store::{Access, Amendment, Edit, Error, Memory, Query, Scope};
 use support::{Server, adds, draft, on_every_store};
@@ -45,10 +45,10 @@ fn annotation(text: &str) -> Annotation<'_> {
             end: start + word.len(),
             label: "O".into(),
             probability: 0.5,
-            doubt: None,
+            verdict: None,
         }
     });
-    Annotation { text, intent: None, action: Action::Act, tokens: tokens.collect(), spans: Vec::new() }
+    Annotation { text, intent: None, decision: Decision::Act, tokens: tokens.collect(), spans: Vec::new() }
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn what_is_learnt_is_known_at_once() {
         let learnt = memory.learn(&anna, draft("Burpees and Regrets|playlist|anna|workout mix")).unwrap();
         let remembered = memory.remember(annotation("play burpees and regrets now"), Some("anna"), never);
         assert_eq!(remembered.annotation.spans[0].text, "burpees and regrets");
-        assert_eq!(remembered.annotation.tokens[3].label, "I-playlist");
+        assert_eq!(&*remembered.annotation.tokens[3].label, "I-playlist");
         assert_eq!(remembered.memory[0].value.as_deref(), Some("workout mix"));
         assert!(
             memory.remember(annotation("play burpees and regrets"), Some("ben"), never).memory.is_empty()

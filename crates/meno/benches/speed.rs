@@ -15,13 +15,15 @@ use std::path::Path;
 use std::time::Instant;
 
 use meno::corpus::read_split;
-use meno::encoder::{Calibration, Kernels, Network, SlotGated, SlotGatedShape, Workspace};
-use meno::engine::Reading;
-use meno::features::{Features, first_intent};
-use meno::logits::largest;
+use meno::encoder::{Calibration, SlotGated, SlotGatedShape, Workspace};
+use meno::engine::Tokenization;
+use meno::features::{Example, Features, first_intent};
+use meno::kernel::Kernels;
+use meno::math::largest;
+use meno::nn::{Network, Trainer};
 use meno::random::Random;
 use meno::text::Normalizer;
-use meno::train::{Example, Outcome, TrainSettings, Trainer, fit};
+use meno::train::{Options, SlotGatedTask, TrainSettings, fit};
 use serde_json::{Value, json};
 
 fn main() -> meno::Result<()> {
@@ -36,7 +38,7 @@ fn main() -> meno::Result<()> {
         ["infer", dir, ..] => vec![infer(&Data::read(dir)?)],
         ["score", dir, ..] => score(&Data::read(dir)?),
         ["annotate", dir, ..] => {
-            annotate(Path::new(dir), option("--hidden", TrainSettings::tagger().hidden))?
+            annotate(Path::new(dir), option("--hidden", TrainSettings::default().hidden))?
         }
         ["lengths", ..] => lengths(),
         ["corpus", dir, ..] => corpus(&Data::read(dir)?),
@@ -114,7 +116,9 @@ fn seconds_per_epoch(data: &Data, examples: &[Example], threads: usize, epochs: 
     let network = SlotGated::new(data.shape);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
     pool.install(|| {
-        let mut trainer = Trainer::new(&network, Kernels::best(), examples, TrainSettings::default());
+        let settings = TrainSettings::slot_gated();
+        let task = SlotGatedTask::new(&network, examples, &settings);
+        let mut trainer = Trainer::new(task, Kernels::best(), settings.schedule());
         let mut best = f64::INFINITY;
         for epoch in 0..epochs.max(2) {
             let start = Instant::now();
@@ -193,18 +197,17 @@ fn score(data: &Data) -> Vec<Value> {
 fn annotate(dir: &Path, hidden: usize) -> meno::Result<Vec<Value>> {
     let [train, valid, test] = ["train", "valid", "test"].map(|name| read_split(dir, name));
     let (train, valid, test) = (train?, valid?, test?);
-    let settings = TrainSettings { epochs: 1, hidden, ..TrainSettings::tagger() };
+    let settings = TrainSettings { epochs: 1, hidden, ..TrainSettings::default() };
     let start = Instant::now();
-    let outcome = fit(&train, &valid, &settings, 2, None, &mut ())?;
+    let options = Options { threads: 2, ..Options::default() };
+    let model = fit(&train, &valid, &settings, options, &mut ())?.finished()?;
     let seconds = start.elapsed().as_secs_f64();
-    let Outcome::Finished(model) = outcome else { unreachable!("nothing stops it") };
-    let model = model.with_concept_thresholds(0.5, None, &valid.utterances)?;
     let texts: Vec<String> = test.utterances.iter().map(|utterance| utterance.words.join(" ")).collect();
     let mut worker = model.worker();
     let mut times = Vec::new();
     for text in texts.iter().cycle().take(6 * texts.len()) {
         let start = Instant::now();
-        std::hint::black_box(worker.annotate(text, Reading::Text));
+        std::hint::black_box(worker.annotate(text, Tokenization::Raw));
         times.push(start.elapsed().as_secs_f64() * 1e6);
     }
     // The first pass only warms up.

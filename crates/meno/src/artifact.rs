@@ -7,19 +7,20 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use safetensors::tensor::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
-use crate::decision::Threshold;
-use crate::encoder::{Parameters, SlotGated, SlotGatedShape, SpanTagger, SpanTaggerShape, Tensor};
-use crate::engine::{CONCEPT_SCORE, Lexicon, Model, Phrases, Record, SpanModel, Tagger};
-use crate::features::{Alphabet, Features, Names};
-use crate::syntax::Growth;
+use crate::decision::{Growth, NamedThreshold, Policy};
+use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape};
+use crate::encoder::{SpanTagger, SpanTaggerEncoder, SpanTaggerShape};
+use crate::engine::{Model, Record};
+use crate::features::{Alphabet, Features, Forms, Lexicon, Vectors};
+use crate::label::{LabelSet, Names};
+use crate::nn::{Layout, Network, Parameters, Tensor};
 use crate::text::Normalizer;
-use crate::uncertainty::Score;
-use crate::vectors::Vectors;
+use crate::uncertainty::{Scorer, SpanScore};
 use crate::{Error, Result};
 
 /// The version of the file format that this program writes; it reads this and all earlier ones.
@@ -42,7 +43,7 @@ struct Document {
     text: Normalizer,
     training: Record,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    threshold: Option<Threshold>,
+    threshold: Option<NamedThreshold>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     growth: Option<Growth>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,33 +72,43 @@ struct Version {
 impl Model {
     /// The bytes of the model file; the same model gives the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let (architecture, shape, concepts) = match &self.tagger {
-            Tagger::SlotGated(network) => (SLOT_GATED, serde_json::to_value(network.shape()), None),
-            Tagger::Span(model) => {
-                (SPAN_TAGGER, serde_json::to_value(model.network.shape()), Some((&**model).into()))
-            }
+        let (architecture, shape) = match &self.encoder {
+            Encoder::SlotGated(encoder) => (SLOT_GATED, serde_json::to_value(encoder.network.shape())),
+            Encoder::SpanTagger(encoder) => (SPAN_TAGGER, serde_json::to_value(encoder.network.shape())),
         };
         let document = Document {
             format: FORMAT,
             architecture: architecture.to_owned(),
             shape: shape.expect("a shape of plain numbers can be written"),
-            concepts,
-            id2label: (0..).zip(self.features.labels.names().iter().cloned()).collect(),
-            intents: self.features.intents.names().to_vec(),
-            vocabulary: self.features.words.names().to_vec(),
+            concepts: self.concepts(),
+            id2label: (0..).zip(self.features.labels.names().iter().map(|name| name.to_string())).collect(),
+            intents: texts(&self.features.intents),
+            vocabulary: texts(&self.features.words),
             text: self.normalizer.clone(),
             training: self.record.clone(),
-            threshold: self.threshold.clone(),
-            growth: self.growth().copied(),
+            threshold: self.policy.named_threshold(),
+            growth: self.policy.growth,
         };
         let json = serde_json::to_string(&document).expect("a document of plain data can be written");
         let metadata = HashMap::from([(METADATA_KEY.to_owned(), json)]);
-        let tensors = self.tagger.layout().tensors().map(|(name, tensor)| {
+        let (layout, parameters) = self.encoder.weights();
+        let tensors = layout.tensors().map(|(name, tensor)| {
             let shape = shape_of(tensor);
-            let data = self.parameters.values(tensor).iter().flat_map(|x| x.to_le_bytes()).collect();
+            let data = parameters.values(tensor).iter().flat_map(|x| x.to_le_bytes()).collect();
             (name, RawTensor { shape, data })
         });
         safetensors::serialize(tensors, Some(metadata)).expect("named tensors of known shape can be written")
+    }
+
+    fn concepts(&self) -> Option<ConceptDocument> {
+        let (forms, lexicon) = (self.features.forms.as_ref()?, self.features.lexicon.as_ref()?);
+        Some(ConceptDocument {
+            alphabet: forms.alphabet.characters().iter().collect(),
+            vectors: forms.vectors.map(|_| ENGLISH.to_owned()),
+            outside_penalty: self.outside_penalty,
+            lexicon: lexicon.clone(),
+            reject: self.policy.reject,
+        })
     }
 
     /// Reads what [`Model::to_bytes`] gave; `path` is only for messages.
@@ -127,7 +138,6 @@ fn parse(bytes: &[u8]) -> Result<Model, String> {
     let tensors = SafeTensors::deserialize(bytes).map_err(|_| not_a_model(bytes))?;
     let json = header.metadata().as_ref().and_then(|metadata| metadata.get(METADATA_KEY));
     let json = json.ok_or("a safetensors file, but not one that meno wrote")?;
-    let damaged = |e: serde_json::Error| format!("damaged description of the model: {e}");
     let version: Version = serde_json::from_str(json).map_err(damaged)?;
     if version.format > FORMAT {
         let newer = version.format;
@@ -149,9 +159,35 @@ fn parse(bytes: &[u8]) -> Result<Model, String> {
 }
 
 fn assemble(document: Document, tensors: &SafeTensors<'_>) -> Result<Model, String> {
-    let tagger = tagger(&document)?;
+    check_names(&document)?;
+    let (encoder, forms) = match document.architecture.as_str() {
+        SLOT_GATED => (slot_gated(&document, tensors)?, None),
+        _ => span_tagger(&document, tensors)?,
+    };
+    let policy = policy(&document, Model::default_scorer(&encoder))?;
+    let concepts = document.concepts;
+    let outside_penalty = concepts.as_ref().map_or(0.0, |concepts| concepts.outside_penalty);
+    let features = Features {
+        words: Names::new(document.vocabulary),
+        labels: LabelSet::new(Names::new(document.id2label.into_values())),
+        intents: Names::new(document.intents),
+        forms,
+        lexicon: concepts.map(|concepts| concepts.lexicon),
+    };
+    Ok(Model {
+        normalizer: document.text,
+        features: Arc::new(features),
+        encoder,
+        outside_penalty,
+        policy: Arc::new(policy),
+        record: document.training,
+    })
+}
+
+/// The weights of a network, each tensor of the shape that it has there.
+fn weights(layout: &Layout, tensors: &SafeTensors<'_>) -> Result<Parameters, String> {
     let mut views = Vec::new();
-    for (name, tensor) in tagger.layout().tensors() {
+    for (name, tensor) in layout.tensors() {
         let view = tensors.tensor(name).map_err(|_| format!("tensor {name:?} is missing"))?;
         if view.dtype() != Dtype::F32 || view.shape() != shape_of(tensor) {
             let (dtype, shape) = (view.dtype(), view.shape());
@@ -160,7 +196,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>) -> Result<Model, Stri
         views.push((name, tensor, view));
     }
     // The file holds as many floats as are now allocated.
-    let mut parameters = Parameters::zeros(tagger.layout());
+    let mut parameters = Parameters::zeros(layout);
     for (name, tensor, view) in views {
         let (floats, _) = view.data().as_chunks::<4>();
         let mut floats = floats.iter().map(|bytes| f32::from_le_bytes(*bytes));
@@ -169,40 +205,30 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>) -> Result<Model, Stri
         }
         parameters.fill(tensor, || floats.next().unwrap_or_default());
     }
-    tagger.pad(&mut parameters);
-    let features = Features {
-        words: Names::new(document.vocabulary),
-        labels: Names::new(document.id2label.into_values().collect()),
-        intents: Names::new(document.intents),
-    };
-    Ok(Model {
-        normalizer: document.text,
-        features,
-        tagger,
-        parameters,
-        record: document.training,
-        threshold: document.threshold,
-        phrases: document.growth.map(Phrases::new),
-    })
+    Ok(parameters)
 }
 
 /// Widths of the network beyond this are not believed.
 const MAX_WIDTH: usize = 4096;
 
-/// The tagger whose parameters are to follow.
-fn tagger(document: &Document) -> Result<Tagger, String> {
-    let damaged = |e: serde_json::Error| format!("damaged description of the model: {e}");
-    check_names(document)?;
-    if document.architecture == SLOT_GATED {
-        let shape: SlotGatedShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
-        check_counts(document, [shape.words, shape.labels, shape.intents])?;
-        check_widths(&[("embedding", shape.embedding), ("hidden", shape.hidden)])?;
-        check_threshold(document, |score| score.parse::<Score>().is_ok())?;
-        return Ok(Tagger::SlotGated(Box::new(SlotGated::new(shape))));
-    }
+fn damaged(error: impl std::fmt::Display) -> String {
+    format!("damaged description of the model: {error}")
+}
+
+fn slot_gated(document: &Document, tensors: &SafeTensors<'_>) -> Result<Encoder, String> {
+    let shape: SlotGatedShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
+    check_counts(document, [shape.words, shape.labels, shape.intents])?;
+    check_widths(&[("embedding", shape.embedding), ("hidden", shape.hidden)])?;
+    let network = SlotGated::new(shape);
+    let mut parameters = weights(network.layout(), tensors)?;
+    network.pad(&mut parameters);
+    let bounds = document.training.settings.calibration().map(|calibration| calibration.bounds);
+    Ok(Encoder::SlotGated(Arc::new(SlotGatedEncoder::new(network, parameters, bounds.unwrap_or_default()))))
+}
+
+fn span_tagger(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encoder, Option<Forms>), String> {
     let shape: SpanTaggerShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
-    let concepts =
-        document.concepts.as_ref().ok_or("damaged description of the model: nothing on concepts")?;
+    let concepts = document.concepts.as_ref().ok_or_else(|| damaged("nothing on concepts"))?;
     let n_labels = shape.slots.checked_mul(2).and_then(|n| n.checked_add(1)).unwrap_or(0);
     check_counts(document, [shape.words, n_labels, shape.intents])?;
     check_widths(&[
@@ -211,52 +237,51 @@ fn tagger(document: &Document) -> Result<Tagger, String> {
         ("filters", shape.filters),
         ("hidden", shape.hidden),
     ])?;
-    check_threshold(document, |score| score == CONCEPT_SCORE)?;
-    let slots = document.id2label.values().skip(1).collect::<Vec<_>>();
-    let is_pair = |pair: &[&String]| {
-        let [begin, inside] = [pair[0].strip_prefix("B-"), pair[1].strip_prefix("I-")];
-        begin.is_some() && begin == inside
-    };
-    if document.id2label.values().next().is_none_or(|label| label != "O") || !slots.chunks(2).all(is_pair) {
-        return Err("damaged description of the model: labels are not O and pairs of B- and I-".to_owned());
+    if !LabelSet::new(Names::new(document.id2label.values().map(String::as_str))).is_paired() {
+        return Err(damaged("labels are not O and pairs of B- and I-"));
     }
     let alphabet: Vec<char> = concepts.alphabet.chars().collect();
     demand_distinct("character", alphabet.iter().map(char::to_string).collect::<Vec<_>>().iter())?;
-    let width = match concepts.vectors.as_deref() {
-        None => 0,
-        Some(ENGLISH) => Vectors::english().width(),
+    let vectors = match concepts.vectors.as_deref() {
+        None => None,
+        Some(ENGLISH) => Some(Vectors::english()),
         Some(name) => return Err(format!("unknown word vectors {name:?}; this program has {ENGLISH:?}")),
     };
     let whole = alphabet.len() <= Alphabet::MAX
         && Alphabet::new(alphabet.clone()).len() == shape.characters
-        && shape.vector == width
+        && shape.vector == vectors.map_or(0, Vectors::width)
         && (1..=2).contains(&shape.layers)
         && concepts.outside_penalty.is_finite()
         && concepts.reject.is_none_or(f64::is_finite)
         && concepts.lexicon.is_whole(shape.words, shape.slots);
     if !whole {
-        return Err("damaged description of the model: what is said of concepts does not fit".to_owned());
+        return Err(damaged("what is said of concepts does not fit"));
     }
-    Ok(Tagger::Span(Box::new(SpanModel {
-        network: SpanTagger::new(shape),
-        alphabet: Alphabet::new(alphabet),
-        lexicon: concepts.lexicon.clone(),
-        penalty: concepts.outside_penalty,
-        reject: concepts.reject,
-        prepared: OnceLock::new(),
-    })))
+    let network = SpanTagger::new(shape);
+    let mut parameters = weights(network.layout(), tensors)?;
+    network.pad(&mut parameters);
+    let forms = Forms { alphabet: Alphabet::new(alphabet), vectors };
+    Ok((Encoder::SpanTagger(Arc::new(SpanTaggerEncoder::new(network, parameters))), Some(forms)))
 }
 
-impl From<&SpanModel> for ConceptDocument {
-    fn from(model: &SpanModel) -> Self {
-        ConceptDocument {
-            alphabet: model.alphabet.characters().iter().collect(),
-            vectors: (model.network.shape().vector > 0).then(|| ENGLISH.to_owned()),
-            outside_penalty: model.penalty,
-            lexicon: model.lexicon.clone(),
-            reject: model.reject,
-        }
+/// When something is unknown. Models of format 1 name their score, whose weights were those that are now the default.
+fn policy(document: &Document, default: Scorer) -> Result<Policy, String> {
+    let scorer = match (&document.threshold, default) {
+        (None, scorer) => scorer,
+        (Some(stored), Scorer::Span(score)) if stored.score == SpanScore::NAME => Scorer::Span(score),
+        (Some(stored), Scorer::Token(_)) if let Ok(score) = stored.score.parse() => Scorer::Token(score),
+        (Some(stored), _) => return Err(format!("a threshold of unknown kind {:?}", stored.score)),
+    };
+    let threshold = document.threshold.as_ref().map(|stored| stored.threshold.clone());
+    if threshold.as_ref().is_some_and(|threshold| !threshold.value.is_finite()) {
+        return Err(damaged("a threshold that is not finite"));
     }
+    let reject = document.concepts.as_ref().and_then(|concepts| concepts.reject);
+    Ok(Policy { threshold, reject, growth: document.growth, ..Policy::never(scorer) })
+}
+
+fn texts(names: &Names) -> Vec<String> {
+    names.names().iter().map(|name| name.to_string()).collect()
 }
 
 fn check_counts(document: &Document, [words, labels, intents]: [usize; 3]) -> Result<(), String> {
@@ -279,18 +304,6 @@ fn check_widths(widths: &[(&str, usize)]) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn check_threshold(document: &Document, is_known: impl Fn(&str) -> bool) -> Result<(), String> {
-    match &document.threshold {
-        Some(threshold) if !is_known(&threshold.score) => {
-            Err(format!("a threshold of unknown kind {:?}", threshold.score))
-        }
-        Some(threshold) if !threshold.value.is_finite() => {
-            Err("damaged description of the model: a threshold that is not finite".to_owned())
-        }
-        _ => Ok(()),
-    }
 }
 
 fn check_names(document: &Document) -> Result<(), String> {

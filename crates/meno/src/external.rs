@@ -15,10 +15,14 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::corpus::tags;
-use crate::decision::{BUDGET, Decision, Judged, Threshold};
-use crate::logits::{Input, Table, demand_labels};
-use crate::uncertainty::{Assessment, Score};
+use crate::Annotation;
+use crate::answer::Parts;
+use crate::decision::{BUDGET, NamedThreshold, Policy, ScoredUtterance, Threshold};
+use crate::decoding::{Decoded, Decoder};
+use crate::emissions::{Emissions, Input, Logits, Table, TableUtterance, demand_labels};
+use crate::label::{LabelSet, Names};
+use crate::math::Softmax;
+use crate::uncertainty::{Assessment, Precision, Score, Scorer};
 use crate::{Error, Result, atomic};
 
 /// What turns the logits of a certain tagger into decisions.
@@ -35,7 +39,7 @@ pub struct Calibration {
     /// M.
     pub scale: f64,
     /// When a word is unknown.
-    pub threshold: Threshold,
+    pub threshold: NamedThreshold,
 }
 
 /// The first thing in the file.
@@ -95,6 +99,7 @@ impl Calibration {
             Error::Setting { problem, hint } => Error::logits(&table.path, problem, hint),
             error => error,
         })?;
+        let threshold = NamedThreshold { score: settings.score.name().to_owned(), threshold };
         let labels = table.label_names;
         Ok(Calibration {
             format: Format::MenoLogits,
@@ -107,19 +112,33 @@ impl Calibration {
         })
     }
 
-    /// Decides every word of a table of the same tagger; `decided` receives one utterance after the other.
+    /// Annotates every utterance of a table of the same tagger; `annotated` receives one after the other.
     pub fn apply<E: From<Error>>(
         &self,
         table: &mut Table,
-        mut decided: impl FnMut(&[String], Vec<Decision<'_>>) -> Result<(), E>,
+        mut annotated: impl FnMut(Annotation<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let score: Score = self.threshold.score.parse()?;
+        let scorer = Scorer::Token(self.threshold.score.parse()?);
+        let policy = Policy { threshold: Some(self.threshold.threshold.clone()), ..Policy::never(scorer) };
+        let labels = LabelSet::new(Names::new(self.labels.iter().map(String::as_str)));
         table.map(transform(self.temperature, self.scale));
-        let mut assessment = Assessment::default();
+        let mut read = Read::default();
+        let mut text = String::new();
         for utterance in &table.utterances {
-            assessment.assess(score, table.rows(utterance));
-            let decisions = self.threshold.decide(&assessment, table.rows(utterance), &self.labels);
-            decided(&utterance.words, decisions)?;
+            read.utterance(scorer, table, utterance);
+            let verdict = policy.decide(&read.assessment, &read.decoded);
+            let parts = Parts {
+                labels: &labels,
+                intent: None,
+                decoded: &read.decoded,
+                probabilities: &read.probabilities,
+                assessment: &read.assessment,
+                policy: &policy,
+                verdict: &verdict,
+                grown: Vec::new(),
+            };
+            let places = join(&utterance.words, &mut text);
+            annotated(parts.assemble(&text, &places))?;
         }
         Ok(())
     }
@@ -197,23 +216,56 @@ fn demand_gold(table: &Table) -> Result<()> {
 }
 
 fn choose(table: &Table, settings: &FitSettings) -> Result<Threshold> {
-    let mut assessment = Assessment::default();
+    let mut read = Read::default();
     let mut parts: Vec<(&[String], Vec<&str>, Vec<f64>)> = Vec::with_capacity(table.utterances.len());
     for utterance in &table.utterances {
-        assessment.assess(settings.score, table.rows(utterance));
+        read.utterance(Scorer::Token(settings.score), table, utterance);
         let name = |&label: &u32| table.label_names[label as usize].as_str();
-        let first_choices = assessment.first_choices.iter().map(name).collect();
-        parts.push((
-            utterance.gold.as_deref().unwrap_or_default(),
-            first_choices,
-            assessment.uncertainty.clone(),
-        ));
+        let first_choices = read.decoded.labels.iter().map(name).collect();
+        let gold = utterance.gold.as_deref().unwrap_or_default();
+        parts.push((gold, first_choices, read.assessment.tokens.clone()));
     }
-    let judged: Vec<_> = parts
+    let scored: Vec<_> = parts
         .iter()
-        .map(|(gold, first_choices, uncertainty)| Judged { gold, first_choices, uncertainty })
+        .map(|(gold, first_choices, uncertainty)| ScoredUtterance { gold, first_choices, uncertainty })
         .collect();
-    Threshold::choose(settings.score.name(), settings.budget, &judged)
+    Threshold::choose(settings.budget, &scored)
+}
+
+/// An utterance of a table, decoded and assessed; buffers for the next one.
+#[derive(Default)]
+struct Read {
+    decoder: Decoder,
+    decoded: Decoded,
+    probabilities: Logits,
+    assessment: Assessment,
+}
+
+impl Read {
+    fn utterance(&mut self, scorer: Scorer, table: &Table, utterance: &TableUtterance) {
+        self.decoded.clear();
+        self.decoder.decode(&Emissions::of_table(table, utterance), |_| 0.0, &mut self.decoded);
+        self.assessment.assess(&scorer, &mut self.decoded, std::iter::empty(), Precision::Double);
+        self.probabilities.clear(table.label_names.len());
+        for logits in self.decoded.posteriors.rows() {
+            let logits: Vec<f64> = logits.iter().map(|&logit| logit.into()).collect();
+            let softmax = Softmax::new(&logits);
+            let row: Vec<f32> = logits.iter().map(|&logit| softmax.probability(logit) as f32).collect();
+            self.probabilities.extend(std::iter::once(&row[..]));
+        }
+    }
+}
+
+/// Writes words into a buffer with a space between them; gives the first byte of each and one past its last.
+fn join(words: &[String], text: &mut String) -> Vec<(usize, usize)> {
+    text.clear();
+    let mut places = Vec::with_capacity(words.len());
+    for (idx, word) in words.iter().enumerate() {
+        text.push_str(if idx == 0 { "" } else { " " });
+        places.push((text.len(), text.len() + word.len()));
+        text.push_str(word);
+    }
+    places
 }
 
 /// The lowest and the highest temperature: beyond them f32 no longer tells the labels of a usual tagger apart.
@@ -266,60 +318,4 @@ fn excess(row: &[f32], gold: usize, inverse: f64) -> f64 {
         sum += weight * below;
     }
     sum / total - (f64::from(row[gold]) - f64::from(largest))
-}
-
-/// An utterance as `meno logits tag` writes it; the names are those of [`Annotation`](crate::Annotation).
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Answer<'a> {
-    /// The words with a space between them.
-    pub text: &'a str,
-    /// Always none: the table knows nothing of intents.
-    pub intent: Option<()>,
-    /// The words.
-    pub tokens: Vec<AnswerToken<'a>>,
-    /// The slots, unknown ones included, in the order of the text.
-    pub spans: Vec<crate::spans::Span<'a>>,
-}
-
-/// A word of an [`Answer`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AnswerToken<'a> {
-    /// The word.
-    pub text: &'a str,
-    /// The first byte.
-    pub start: usize,
-    /// One past the last byte.
-    pub end: usize,
-    /// What became of it.
-    #[serde(flatten)]
-    pub decision: Decision<'a>,
-}
-
-impl<'a> Answer<'a> {
-    /// Puts words and decisions together; `text` is a buffer for the words.
-    pub fn new(words: &[String], decisions: Vec<Decision<'a>>, text: &'a mut String) -> Self {
-        text.clear();
-        text.push_str(&words.join(" "));
-        let text: &'a str = text;
-        let mut start = 0;
-        let mut tokens = Vec::with_capacity(words.len());
-        for (word, decision) in words.iter().zip(decisions) {
-            let end = start + word.len();
-            tokens.push(AnswerToken { text: &text[start..end], start, end, decision });
-            start = end + 1;
-        }
-        let labels: Vec<&str> = tokens.iter().map(|token| &*token.decision.label).collect();
-        let span = |span: tags::TokenSpanRef<'_>| {
-            let (start, end) = (tokens[span.start].start, tokens[span.end - 1].end);
-            crate::spans::Span {
-                slot: span.slot.to_owned(),
-                text: &text[start..end],
-                start,
-                end,
-                guess: None,
-            }
-        };
-        let spans = tags::iter_spans(&labels).map(span).collect();
-        Answer { text, intent: None, tokens, spans }
-    }
 }

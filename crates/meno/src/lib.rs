@@ -5,28 +5,33 @@
 pub mod error;
 pub mod atomic;
 pub mod random;
+pub mod math;
 
 pub mod text;
+pub mod label;
 pub mod corpus;
 pub mod metrics;
-pub mod vectors;
 pub mod features;
+pub mod kernel;
+pub mod nn;
+pub mod emissions;
 pub mod encoder;
-pub mod logits;
 pub mod decoding;
 pub mod dirichlet;
 pub mod uncertainty;
-pub mod decision;
 pub mod syntax;
-pub mod spans;
+pub mod decision;
+pub mod answer;
 
 pub mod external;
+pub mod settings;
 pub mod engine;
 pub mod memory;
 pub mod dialogue;
 pub mod artifact;
 pub mod train;
-pub mod experiment;
 
-pub use engine::{Annotation, Model, Worker};
+pub use answer::Annotation;
+pub use engine::{Model, Worker};
 pub use error::{Error, Result};
+pub use train::train;

@@ -7,10 +7,11 @@ use std::path::Path;
 
 use expect_test::{Expect, expect};
 use meno::Model;
+use meno::answer::Decision;
 use meno::corpus::{Corpus, Utterance};
-use meno::encoder::Instructions;
-use meno::engine::{Action, Reading};
-use meno::train::{Outcome, TaggerSettings, TrainSettings, fit};
+use meno::engine::Tokenization;
+use meno::kernel::Instructions;
+use meno::train::{Architecture, SpanTaggerSettings, TrainSettings};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -57,7 +58,7 @@ unsafe impl GlobalAlloc for Noting {
 /// Loads the bytes; whatever they are, no allocation may be larger than a few times their number.
 fn load(bytes: &[u8]) -> meno::Result<Model> {
     // Its size is that of the program, not of the file.
-    meno::vectors::Vectors::english();
+    meno::features::Vectors::english();
     LARGEST.set(0);
     let loaded = Model::from_bytes(bytes, Path::new("m"));
     let (largest, allowed) = (LARGEST.get(), 4 * bytes.len() + 64 * 1024);
@@ -122,14 +123,18 @@ put on [abbey road|album] at 9 #play";
 }
 
 fn train(settings: &TrainSettings) -> Model {
-    match fit(&corpus(), &corpus(), settings, 1, None, &mut ()).unwrap() {
-        Outcome::Finished(model) => *model,
-        Outcome::Stopped { .. } => panic!("nothing stopped it"),
-    }
+    meno::train(&corpus(), &corpus(), settings).unwrap()
 }
 
 fn settings() -> TrainSettings {
-    TrainSettings { epochs: 40, rate: 5e-3, batch: 4, embedding: 16, hidden: 16, ..TrainSettings::default() }
+    TrainSettings {
+        epochs: 40,
+        rate: 5e-3,
+        batch: 4,
+        embedding: 16,
+        hidden: 16,
+        ..TrainSettings::slot_gated()
+    }
 }
 
 /// How `tests/models/format-1.meno` was made: with `MENO_KEEP_MODEL` set, this writes `new.meno` beside it and prints
@@ -147,16 +152,15 @@ fn the_recipe_of_the_kept_model_still_works() {
 
 fn annotations(model: &Model, texts: &[&str]) -> String {
     let mut worker = model.worker();
-    texts.iter().map(|text| format!("{:?}\n", worker.annotate(text, Reading::Text))).collect()
+    texts.iter().map(|text| format!("{:?}\n", worker.annotate(text, Tokenization::Raw))).collect()
 }
 
 const TEXTS: [&str; 5] =
     ["Play Abbey Road in Paris, please!", "weather in new york", "", "qwxyz", "42 the wall"];
 
 fn tagger(vectors: bool) -> Model {
-    let tagger = TaggerSettings { character: 16, filters: 16, vectors, ..TaggerSettings::default() };
-    let settings = TrainSettings { epochs: 2, tagger: Some(tagger), ..settings() };
-    train(&settings).with_concept_thresholds(0.5, None, &corpus().utterances).unwrap()
+    let tagger = SpanTaggerSettings { character: 16, filters: 16, vectors, ..SpanTaggerSettings::default() };
+    train(&TrainSettings { epochs: 2, architecture: Architecture::SpanTagger(tagger), ..settings() })
 }
 
 #[test]
@@ -187,22 +191,22 @@ fn span_tagger_1_opens_for_ever() {
     for instructions in [Instructions::Portable, Instructions::Avx2, Instructions::Avx512] {
         let Some(mut worker) = model.worker_with(instructions) else { continue };
         for (text, intent, action, expected) in [
-            ("weather in new york", "weather", Action::Act, vec![("new york", "city", "city", 0.9764)]),
+            ("weather in new york", "weather", Decision::Act, vec![("new york", "city", "city", 0.9764)]),
             (
                 "play zorblax road now",
                 "play",
-                Action::Reject,
+                Decision::Reject,
                 vec![("zorblax road", "unknown", "album", 0.9327)],
             ),
         ] {
-            let annotation = worker.annotate(text, Reading::Text);
-            assert_eq!(annotation.intent.as_ref().map(|intent| intent.name), Some(intent), "{text}");
-            assert_eq!(annotation.action, action, "{text}");
+            let annotation = worker.annotate(text, Tokenization::Raw);
+            assert_eq!(annotation.intent.as_ref().map(|intent| &*intent.name), Some(intent), "{text}");
+            assert_eq!(annotation.decision, action, "{text}");
             assert_eq!(annotation.spans.len(), expected.len(), "{text}");
             for (span, (words, slot, best, limits)) in annotation.spans.iter().zip(expected) {
                 let guess = span.guess.as_ref().expect("a guess");
-                assert_eq!((span.text, span.slot.as_str(), guess.slot), (words, slot, best), "{text}");
-                assert!((guess.limits - limits).abs() < 1e-3, "{text}: {}", guess.limits);
+                assert_eq!((span.text, span.slot.as_str(), &*guess.slot), (words, slot, best), "{text}");
+                assert!((guess.boundaries - limits).abs() < 1e-3, "{text}: {}", guess.boundaries);
             }
         }
     }
@@ -251,9 +255,9 @@ fn format_1_opens_for_ever() {
     for instructions in [Instructions::Portable, Instructions::Avx2, Instructions::Avx512] {
         let Some(mut worker) = model.worker_with(instructions) else { continue };
         for (text, (intent, probability), tokens) in RECORDED {
-            let annotation = worker.annotate(text, Reading::Text);
+            let annotation = worker.annotate(text, Tokenization::Raw);
             let choice = annotation.intent.unwrap();
-            assert_eq!(choice.name, intent);
+            assert_eq!(&*choice.name, intent);
             assert!((choice.probability - probability).abs() < 1e-4, "{text}: {}", choice.probability);
             let found: Vec<_> = annotation.tokens.iter().map(|token| (token.text, &*token.label)).collect();
             let labels: Vec<_> = tokens.iter().map(|&(text, label, _)| (text, label)).collect();
@@ -650,7 +654,7 @@ fn damaged_text_settings() {
 fn run(model: &Model) {
     let mut worker = model.worker();
     for text in TEXTS {
-        let annotation = worker.annotate(text, Reading::Text);
+        let annotation = worker.annotate(text, Tokenization::Raw);
         for token in &annotation.tokens {
             assert!((0.0..=1.001).contains(&token.probability), "{token:?}");
         }

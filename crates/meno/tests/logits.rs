@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use expect_test::{Expect, expect};
 use meno::Result;
 use meno::decision::Threshold;
-use meno::external::{Answer, Calibration, FitSettings, Temperature, unseen_labels};
-use meno::logits::{Companion, Input, Table, TableSettings, read_label_names};
+use meno::emissions::{Companion, Input, Table, TableSettings, read_label_names};
+use meno::external::{Calibration, FitSettings, Temperature, unseen_labels};
 use meno::uncertainty::Score;
 use safetensors::tensor::{Dtype, TensorView};
 
@@ -329,17 +329,16 @@ fn a_calibration_is_fitted_saved_and_applied() {
     let settings = FitSettings { score: Score::Confidence, ..FitSettings::default() };
     let calibration = Calibration::fit(&table, Input::Logits, &settings).unwrap();
     // Three spans, one right, of two. c and d are wrong anyway and b joins the span of c: they cost nothing, a would.
-    let Threshold { value, f1_before, f1_after, .. } = calibration.threshold;
+    let Threshold { value, f1_before, f1_after, .. } = calibration.threshold.threshold;
     assert_eq!((value, f1_before, f1_after), (Score::Confidence.of(&[0.0, 9.0, 0.0]), 40.0, 40.0));
     let path = dir.path().join("cal.json");
     calibration.save(&path).unwrap();
     assert_eq!(Calibration::load(&path).unwrap(), calibration);
 
     let mut lines = Vec::new();
-    let mut text = String::new();
     calibration
-        .apply::<meno::Error>(&mut table, |words, decisions| {
-            lines.push(serde_json::to_string(&Answer::new(words, decisions, &mut text)).unwrap());
+        .apply::<meno::Error>(&mut table, |annotation| {
+            lines.push(serde_json::to_string(&annotation).unwrap());
             Ok(())
         })
         .unwrap();

@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use meno::corpus::read_split;
-use meno::decision::Threshold;
-use meno::engine::Reading;
-use meno::train::{Outcome, TrainSettings, fit};
+use meno::decision::Policy;
+use meno::engine::Tokenization;
+use meno::train::TrainSettings;
 
 /// As Snips writes it.
 const TEXT: &str = "reserve at mario s italiano for 1 pm";
@@ -22,20 +22,17 @@ fn unsure_of_the_restaurant_and_of_nothing_else() {
     let snips = Path::new(&data).join("snips");
     let (train, valid) = (read_split(&snips, "train").unwrap(), read_split(&snips, "valid").unwrap());
     let settings = TrainSettings::calibrated();
-    let Outcome::Finished(model) = fit(&train, &valid, &settings, 2, None, &mut ()).unwrap() else {
-        panic!("nothing stopped it");
-    };
-    let score = model.default_score().name();
-    let model = model.with_threshold(Some(Threshold::stated(score, 0.0)));
-    let annotation = model.worker().annotate(TEXT, Reading::Words);
-    let uncertainty = |idx: usize| annotation.tokens[idx].doubt.as_ref().unwrap().uncertainty;
-    let least = [2, 3, 4].map(uncertainty).into_iter().fold(f32::INFINITY, f32::min);
-    let most = [0, 1, 5, 6, 7].map(uncertainty).into_iter().fold(f32::NEG_INFINITY, f32::max);
+    let model = meno::train(&train, &valid, &settings).unwrap();
+    let policy = Policy { growth: None, ..model.policy().clone() };
+    let model = model.with_policy(policy);
+    let annotation = model.worker().annotate(TEXT, Tokenization::Pretokenized);
+    let uncertainty = |idx: usize| annotation.tokens[idx].verdict.as_ref().unwrap().uncertainty;
+    let least = [2, 3, 4].map(uncertainty).into_iter().fold(f64::INFINITY, f64::min);
+    let most = [0, 1, 5, 6, 7].map(uncertainty).into_iter().fold(f64::NEG_INFINITY, f64::max);
     assert!(least > most, "{least} for the restaurant, {most} for other words");
 
-    let between = f64::from(least + most) / 2.0;
-    let model = model.clone().with_threshold(Some(Threshold::stated(score, between)));
-    let annotation = model.worker().annotate(TEXT, Reading::Words);
+    let model = model.with_threshold((least + most) / 2.0).unwrap();
+    let annotation = model.worker().annotate(TEXT, Tokenization::Pretokenized);
     let spans: Vec<(&str, &str)> = annotation.spans.iter().map(|span| (&*span.slot, span.text)).collect();
     assert_eq!(spans, [("unknown", "mario s italiano"), ("timeRange", "1 pm")]);
 }

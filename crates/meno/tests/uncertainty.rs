@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use meno::decision::{Judged, Threshold};
+use meno::decision::{ScoredUtterance, Threshold};
+use meno::emissions::{Input, Table, TableSettings};
 use meno::external::{Calibration, FitSettings, Temperature};
-use meno::logits::{Input, Table, TableSettings};
 use meno::uncertainty::Score;
 use serde::Deserialize;
 
@@ -82,13 +82,13 @@ fn thresholds_are_those_of_trying_all_with_seqeval() {
         let first: Vec<Vec<&str>> =
             case.first_choices.iter().map(|labels| labels.iter().map(String::as_str).collect()).collect();
         let judged: Vec<_> = (0..case.gold.len())
-            .map(|i| Judged {
+            .map(|i| ScoredUtterance {
                 gold: &case.gold[i],
                 first_choices: &first[i],
                 uncertainty: &case.uncertainty[i],
             })
             .collect();
-        let found = Threshold::choose("x", case.budget, &judged).unwrap();
+        let found = Threshold::choose(case.budget, &judged).unwrap();
         assert_eq!(found.value, case.value, "budget {}", case.budget);
         assert!((found.f1_before - case.f1_before).abs() < 1e-9);
         assert!((found.f1_after - case.f1_after).abs() < 1e-9);

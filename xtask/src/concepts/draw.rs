@@ -6,7 +6,8 @@
 use std::collections::HashSet;
 
 use meno::Result;
-use meno::corpus::{TokenSpan, Utterance, tags};
+use meno::corpus::Utterance;
+use meno::label::{self, TokenSpan};
 use meno::random::Random;
 
 use super::source::{Pattern, Piece, Source, problem};
@@ -405,8 +406,8 @@ fn label(parts: &[Part], intent: &str) -> Utterance {
     let n_tokens = words.len();
     Utterance {
         words,
-        labels: tags::labels(&spans, n_tokens),
-        truth: any_new.then(|| tags::labels(&true_spans, n_tokens)),
+        labels: label::labels(&spans, n_tokens),
+        truth: any_new.then(|| label::labels(&true_spans, n_tokens)),
         intent: intent.to_owned(),
         line: 0,
     }

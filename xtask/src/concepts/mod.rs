@@ -62,7 +62,7 @@ mod tests {
     use std::collections::HashSet;
     use std::path::PathBuf;
 
-    use meno::corpus::tags;
+    use meno::label;
 
     use super::*;
 
@@ -87,7 +87,7 @@ mod tests {
         let slots: HashSet<String> = splits
             .train
             .iter()
-            .flat_map(|utterance| tags::spans(&utterance.labels))
+            .flat_map(|utterance| label::spans(&utterance.labels))
             .map(|span| span.slot)
             .collect();
         assert_eq!(slots.len(), 5);

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;
 
-use meno::corpus::{Utterance, tags};
+use meno::corpus::Utterance;
+use meno::label;
 
 use super::Splits;
 use super::source::SLOTS;
@@ -119,7 +120,7 @@ fn true_values(utterance: &Utterance) -> Vec<(String, String)> {
 }
 
 fn values_of(utterance: &Utterance, labels: &[String]) -> Vec<(String, String)> {
-    let spans = tags::spans(labels).into_iter();
+    let spans = label::spans(labels).into_iter();
     spans.map(|span| (span.slot, utterance.words[span.start..span.end].join(" "))).collect()
 }
 

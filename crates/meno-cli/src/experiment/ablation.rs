@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use meno::corpus;
-use meno::decision::CONCEPT_BUDGET;
-use meno::experiment::concepts::{KnownReport, NewReport, judge};
-use meno::experiment::paper::demand_new_concepts;
-use meno::experiment::{Dataset, Spread, in_parallel, train};
-use meno::train::{TaggerSettings, TrainSettings};
+use meno::decision::PolicySettings;
+use meno::train::{Architecture, SpanTaggerSettings, TrainSettings};
 use meno::{Error, Result};
+use meno_experiment::concepts::{KnownReport, NewReport, judge};
+use meno_experiment::paper::demand_new_concepts;
+use meno_experiment::{Dataset, Spread, in_parallel, train};
 use serde::Serialize;
 
 use super::Counter;
@@ -50,7 +50,7 @@ pub struct Args {
     train: TrainArgs,
 }
 
-type Part = (&'static str, fn(&mut TaggerSettings));
+type Part = (&'static str, fn(&mut SpanTaggerSettings));
 
 /// What is left out; the first row has everything.
 const PARTS: [Part; 7] = [
@@ -59,7 +59,7 @@ const PARTS: [Part; 7] = [
     ("without frozen vectors", |tagger| tagger.vectors = false),
     ("without the second layer", |tagger| tagger.layers = 1),
     ("without words read as unknown", |tagger| tagger.unknown_words = 0.0),
-    ("without substitution", |tagger| tagger.substitution.utterances = 0.0),
+    ("without substitution", |tagger| tagger.replacement.utterances = 0.0),
     ("without the penalty for being outside", |tagger| tagger.outside_penalty = 0.0),
 ];
 
@@ -73,7 +73,7 @@ struct Run {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let settings = args.train.over(TrainSettings::tagger());
+    let settings = args.train.over(TrainSettings::default());
     settings.check()?;
     let [train_set, valid, test, new] =
         ["train", "valid", &args.split, &args.new].map(|name| corpus::read_split(&args.data, name));
@@ -85,9 +85,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let (part, leave_out) = PARTS[run_idx / args.seeds];
         let seed = 1 + (run_idx % args.seeds) as u64;
         let mut settings = TrainSettings { seed, ..settings.clone() };
-        leave_out(settings.tagger.get_or_insert_default());
-        let model = train(&dataset, &settings)?;
-        let model = model.with_concept_thresholds(CONCEPT_BUDGET, None, &dataset.valid.utterances)?;
+        if let Architecture::SpanTagger(tagger) = &mut settings.architecture {
+            leave_out(tagger);
+        }
+        let model = train(&dataset, &settings, PolicySettings::default())?;
         let (known, new) = judge(&model, &dataset.test, Some(&new))?;
         counter.count();
         let missing =

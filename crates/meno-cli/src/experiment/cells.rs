@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use meno::experiment::Spread;
-use meno::experiment::paper::{Kind, ModelRun};
+use meno_experiment::Spread;
+use meno_experiment::paper::{Kind, ModelRun};
 use serde::Serialize;
 
 use super::published::Published;

@@ -6,15 +6,15 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use meno::corpus::{self, Corpus};
-use meno::decision::CONCEPT_BUDGET;
-use meno::experiment::Spread;
-use meno::experiment::concepts::{
+use meno::decision::{PolicySettings, SPAN_BUDGET};
+use meno::metrics::questions::QuestionShares;
+use meno::train::{Options, TrainSettings, fit};
+use meno::{Error, Result, atomic};
+use meno_experiment::Spread;
+use meno_experiment::concepts::{
     CurvePoint, KnownReport, NewReport, ScoreReport, curve, judge, judge_rejection, rank_scores,
 };
-use meno::experiment::paper::demand_new_concepts;
-use meno::metrics::questions::QuestionShares;
-use meno::train::{Outcome, TrainSettings, fit};
-use meno::{Error, Result, atomic};
+use meno_experiment::paper::demand_new_concepts;
 use serde::Serialize;
 
 use super::typed;
@@ -59,7 +59,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// How many points of slot F1 the threshold may cost on the valid split.
-    #[arg(long, value_name = "POINTS", default_value_t = CONCEPT_BUDGET)]
+    #[arg(long, value_name = "POINTS", default_value_t = SPAN_BUDGET)]
     budget: f64,
     /// At most this share of in-domain concepts is to be called unknown.
     #[arg(long, value_name = "SHARE", conflicts_with = "budget")]
@@ -96,8 +96,8 @@ struct Run {
 /// Runs the command.
 pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
     let base = match &args.config {
-        Some(file) => config::read(file, TrainSettings::tagger())?,
-        None => TrainSettings::tagger(),
+        Some(file) => config::read(file, TrainSettings::default())?,
+        None => TrainSettings::default(),
     };
     let settings = args.train.over(base);
     settings.check()?;
@@ -111,14 +111,15 @@ pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
     for seed in 1..=args.seeds.get() as u64 {
         let settings = TrainSettings { seed, ..settings.clone() };
         let (start, mut watcher) = (Instant::now(), Watcher::new(None, style.stderr));
-        let outcome = fit(&train, &valid, &settings, threads(args.threads), None, &mut watcher)?;
+        let policy = PolicySettings {
+            budget: Some(args.budget),
+            false_alarm: args.false_alarm,
+            ..PolicySettings::default()
+        };
+        let options = Options { policy, threads: threads(args.threads), resume: None };
+        let model = fit(&train, &valid, &settings, options, &mut watcher)?.finished()?;
         watcher.finish();
         let seconds = start.elapsed().as_secs_f64();
-        let Outcome::Finished(model) = outcome else {
-            let problem = "the training was stopped".to_owned();
-            return Err(Error::Setting { problem, hint: "begin it anew".to_owned() });
-        };
-        let model = model.with_concept_thresholds(args.budget, args.false_alarm, &valid.utterances)?;
         if let Some(new) = new.as_ref().filter(|_| args.scores) {
             ranked = rank_scores(&model, args.budget, &valid, new)?;
         }
@@ -126,7 +127,7 @@ pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
         let (known, new) = judge(&model, &test, new.as_ref())?;
         let other =
             others.iter().map(|other| judge_rejection(&model, &test, other)).collect::<Result<_>>()?;
-        let threshold = model.threshold().map_or(0.0, |threshold| threshold.value);
+        let threshold = model.policy().threshold.as_ref().map_or(0.0, |threshold| threshold.value);
         runs.push(Run { seed, seconds, bytes: model.to_bytes().len(), threshold, known, new, curve, other });
         note(format_args!("seed {seed}: slot F1 {:.2}", runs[runs.len() - 1].known.report.slot_f1));
     }

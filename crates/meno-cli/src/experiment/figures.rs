@@ -4,7 +4,7 @@ use std::f64::consts::LN_10;
 use std::path::Path;
 
 use meno::Result;
-use meno::experiment::paper::{Curves, Kind, ModelRun, Sample};
+use meno_experiment::paper::{Curves, Kind, ModelRun, Sample};
 
 use super::cells::Cells;
 use super::paper::title_of;
@@ -131,7 +131,7 @@ fn named(
     run: &ModelRun,
     measure: &str,
     area: &str,
-    of: impl Fn(&meno::experiment::paper::MeasureRun) -> Option<f64>,
+    of: impl Fn(&meno_experiment::paper::MeasureRun) -> Option<f64>,
 ) -> String {
     let value = run.measures.iter().find(|run| run.measure == measure).and_then(of);
     let value = value.map_or(String::new(), |value| format!(" ({area} {value:.3})"));

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use meno::corpus::read_split;
-use meno::experiment::memory::{harm, help};
 use meno::memory::Rule;
 use meno::{Model, Result};
+use meno_experiment::memory::{harm, help};
 use serde_json::json;
 
 use crate::output::{pretty, print};

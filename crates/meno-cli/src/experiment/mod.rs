@@ -20,8 +20,8 @@ use std::time::Instant;
 
 use clap::Subcommand;
 use meno::Result;
-use meno::experiment::{Dataset, Run, Spread, accuracy};
 use meno::train::TrainSettings;
+use meno_experiment::{Dataset, Run, Spread, accuracy};
 use serde::Serialize;
 
 use crate::output::{pretty, print};

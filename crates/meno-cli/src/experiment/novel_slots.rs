@@ -5,11 +5,12 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use meno::experiment::novel::{NovelReport, hold_out, judge};
-use meno::experiment::{Dataset, Spread, in_parallel, train};
+use meno::decision::PolicySettings;
 use meno::metrics::Scores;
 use meno::train::TrainSettings;
 use meno::{Error, Result};
+use meno_experiment::novel::{NovelReport, hold_out, judge};
+use meno_experiment::{Dataset, Spread, in_parallel, train};
 use serde::Serialize;
 
 use super::Counter;
@@ -82,7 +83,7 @@ struct HeldOut {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let settings = args.train.over(TrainSettings::tagger());
+    let settings = args.train.over(TrainSettings::default());
     settings.check()?;
     let dataset = Dataset::read(&args.data)?;
     let mut sets = Vec::new();
@@ -108,8 +109,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let counter = Counter::new(&args.data, args.seeds.get());
         set.reports = in_parallel(args.seeds.get(), threads(args.jobs), |run_idx| {
             let settings = TrainSettings { seed: 1 + run_idx as u64, ..settings.clone() };
-            let model = train(&held_out, &settings)?;
-            let model = model.with_concept_thresholds(args.budget, None, &held_out.valid.utterances)?;
+            let policy = PolicySettings { budget: Some(args.budget), ..PolicySettings::default() };
+            let model = train(&held_out, &settings, policy)?;
             let report = judge(&model, &held_out.test);
             counter.count();
             report
@@ -122,7 +123,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 
 fn demand_slots(dataset: &Dataset, set: &HeldOut) -> Result<()> {
     let labels = dataset.train.utterances.iter().flat_map(|utterance| &utterance.labels);
-    let known: BTreeSet<&str> = labels.map(|label| meno::corpus::tags::split(label).1).collect();
+    let known: BTreeSet<&str> = labels.map(|label| meno::label::split(label).1).collect();
     match set.slots.iter().find(|slot| !known.contains(slot.as_str())) {
         None => Ok(()),
         Some(slot) => Err(Error::Setting {

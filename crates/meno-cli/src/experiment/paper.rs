@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
 
-use meno::experiment::paper::{Kind, ModelRun, PaperSettings};
 use meno::metrics::t_test::{TTest, paired};
 use meno::{Result, atomic};
+use meno_experiment::paper::{Kind, ModelRun, PaperSettings};
 use serde::Serialize;
 
 use super::cells::{Cell, Cells, markdown, quantile};

@@ -1,7 +1,7 @@
 //! What Shen, Chen and Jin (2020) published, to stand beside what is measured here.
 
 use clap::ValueEnum;
-use meno::experiment::paper::Kind;
+use meno_experiment::paper::Kind;
 
 /// The data sets of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -10,11 +10,11 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use meno::corpus::{self, Corpus};
-use meno::experiment::paper::{Kind, Method, ModelRun, PaperSettings, demand_new_concepts, judge, train};
-use meno::experiment::{Dataset, in_parallel};
 use meno::metrics::Mode;
-use meno::train::TrainSettings;
+use meno::train::{Architecture, TrainSettings};
 use meno::{Error, Model, Result, atomic};
+use meno_experiment::paper::{Kind, Method, ModelRun, PaperSettings, demand_new_concepts, judge, train};
+use meno_experiment::{Dataset, in_parallel};
 use serde::{Deserialize, Serialize};
 
 use crate::interrupt::Interrupt;
@@ -51,7 +51,9 @@ impl RunArgs {
     pub fn settings(&self, quick: bool) -> Result<PaperSettings> {
         let base = PaperSettings::default();
         let calibrate = self.calibration.over(base.calibrate);
-        let train = self.train.over(TrainSettings { calibrate: Some(calibrate), ..base.train });
+        let train = self
+            .train
+            .over(TrainSettings { architecture: Architecture::SlotGated(Some(calibrate)), ..base.train });
         let budget = self.budget.unwrap_or(base.budget);
         if !(0.0..=100.0).contains(&budget) {
             return Err(Error::Setting {
@@ -60,7 +62,8 @@ impl RunArgs {
             });
         }
         train.check()?;
-        Ok(PaperSettings { train: TrainSettings { calibrate: None, ..train }, calibrate, budget, quick })
+        let train = TrainSettings { architecture: Architecture::SlotGated(None), ..train };
+        Ok(PaperSettings { train, calibrate, budget, quick })
     }
 }
 

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use meno::experiment::Spread;
-use meno::experiment::paper::{Kind, ModelRun, PaperSettings};
 use meno::uncertainty::Score;
 use meno::{Result, atomic};
+use meno_experiment::Spread;
+use meno_experiment::paper::{Kind, ModelRun, PaperSettings};
 use serde::Serialize;
 
 use super::cells::{markdown, show};

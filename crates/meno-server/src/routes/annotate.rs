@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use meno::engine::Reading;
+use meno::engine::Tokenization;
 use meno::memory::Remembered;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::access::{By, Right};
-use crate::engine::Bench;
+use crate::engine::Context;
 use crate::extract::{Json, demand_short};
 use crate::problem::{Code, Problem};
 use crate::{App, reply, schema};
@@ -61,12 +61,12 @@ pub(crate) async fn annotate(
     caller.demand(Right::Read)?;
     let (texts, is_one) = texts(&app, request.text, request.texts)?;
     let reading = match request.reading {
-        ReadingName::Text => Reading::Text,
-        ReadingName::Words => Reading::Words,
+        ReadingName::Text => Tokenization::Raw,
+        ReadingName::Words => Tokenization::Pretokenized,
     };
     let has_syntax = request.syntax;
     let said = app.said(texts.iter().map(String::as_str));
-    let work = move |bench: &mut Bench<'_>| {
+    let work = move |context: &mut Context<'_>| {
         let mut json = Vec::with_capacity(512 * texts.len());
         if !is_one {
             json.extend_from_slice(b"{\"annotations\":[");
@@ -75,8 +75,8 @@ pub(crate) async fn annotate(
             if idx > 0 {
                 json.push(b',');
             }
-            let remembered = bench.annotate(text, reading, caller.owner.user());
-            write(&mut json, remembered, has_syntax.then_some(&mut *bench));
+            let remembered = context.annotate(text, reading, caller.owner.user());
+            write(&mut json, remembered, has_syntax.then_some(&mut *context));
         }
         if !is_one {
             json.extend_from_slice(b"]}");
@@ -127,13 +127,13 @@ struct Node<'a> {
     upos: &'static str,
 }
 
-/// Writes an annotation as JSON, with its tree if there is a bench to find it.
-pub(super) fn write(json: &mut Vec<u8>, remembered: Remembered<'_>, bench: Option<&mut Bench<'_>>) {
-    let written = match bench {
+/// Writes an annotation as JSON, with its tree if there is a context to find it.
+pub(super) fn write(json: &mut Vec<u8>, remembered: Remembered<'_>, context: Option<&mut Context<'_>>) {
+    let written = match context {
         None => serde_json::to_writer(json, &remembered),
-        Some(bench) => {
+        Some(context) => {
             let words: Vec<&str> = remembered.annotation.tokens.iter().map(|token| token.text).collect();
-            let parse = bench.parse(&words);
+            let parse = context.parse(&words);
             let nodes = parse.heads.iter().zip(&parse.relations).zip(&parse.upos);
             let nodes = nodes.map(|((head, relation), upos)| Node {
                 head: head.checked_sub(1),

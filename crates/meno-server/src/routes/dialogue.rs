@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::annotate;
 use crate::access::{By, Right};
-use crate::engine::Bench;
+use crate::engine::Context;
 use crate::extract::{Json, blocking, demand_short};
 use crate::problem::{Code, Problem};
 use crate::{App, reply, schema};
@@ -63,8 +63,8 @@ pub(crate) async fn turn(
     let session = app.sessions.session(&caller.owner, &name, Instant::now());
     let mut state = session.lock().await;
     let (before, assistant, owner) = (state.clone(), app.assistant.clone(), caller.owner.clone());
-    let work = move |bench: &mut Bench<'_>| {
-        let (turn, edits) = assistant.listen(&mut bench.worker, bench.memory, &owner, before, &text);
+    let work = move |context: &mut Context<'_>| {
+        let (turn, edits) = assistant.listen(&mut context.worker, context.memory, &owner, before, &text);
         let mut annotation = Vec::new();
         annotate::write(&mut annotation, turn.heard, None);
         (turn.state, raw(&turn.reply), annotation, edits)

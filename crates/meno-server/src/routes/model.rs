@@ -54,12 +54,13 @@ pub(crate) fn reload(app: &App) -> Loading<Arc<Loaded>> {
 
 fn told(loaded: &Loaded) -> Response {
     let model = &loaded.model;
+    let policy = model.policy();
     let info = json!({
-        "recipe": if model.judges_concepts() { "tagger" } else { "paper" },
+        "recipe": if policy.is_span_level() { "tagger" } else { "paper" },
         "slots": model.slots(),
         "intents": model.features().intents.names().iter().filter(|name| !name.is_empty()).collect::<Vec<_>>(),
-        "threshold": model.threshold(),
-        "reject": model.reject(),
+        "threshold": policy.named_threshold(),
+        "reject": policy.reject,
         "record": model.record(),
         "file": loaded.file,
         "size": loaded.size,

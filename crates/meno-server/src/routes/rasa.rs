@@ -9,14 +9,14 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use meno::engine::{Choice, Reading};
+use meno::answer::{Choice, Span};
+use meno::engine::Tokenization;
 use meno::memory::Remembered;
-use meno::spans::Span;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::access::{By, Right};
-use crate::engine::Bench;
+use crate::engine::Context;
 use crate::extract::{AnyJson, demand_short};
 use crate::problem::Problem;
 use crate::{App, reply, schema};
@@ -50,9 +50,9 @@ struct Intent<'t> {
     confidence: f32,
 }
 
-impl<'t> From<&Choice<'t>> for Intent<'t> {
-    fn from(choice: &Choice<'t>) -> Self {
-        Intent { name: Some(choice.name), confidence: choice.probability }
+impl<'t> From<&'t Choice> for Intent<'t> {
+    fn from(choice: &'t Choice) -> Self {
+        Intent { name: Some(&choice.name), confidence: choice.probability }
     }
 }
 
@@ -83,9 +83,9 @@ pub(crate) async fn parse(
     caller.demand(Right::Read)?;
     demand_short(&app, "the text", &text)?;
     let said = app.said([text.as_str()]);
-    let work = move |bench: &mut Bench<'_>| {
-        let remembered = bench.annotate(&text, Reading::Text, caller.owner.user());
-        let choices = bench.worker.intents();
+    let work = move |context: &mut Context<'_>| {
+        let remembered = context.annotate(&text, Tokenization::Raw, caller.owner.user());
+        let choices = context.worker.intents();
         let parsed = Parsed {
             text: &text,
             message_id: message_id.as_deref(),

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use meno::Model;
 use meno::corpus::{Corpus, Utterance};
-use meno::decision::Threshold;
-use meno::engine::{CONCEPT_SCORE, Reading};
-use meno::train::{Outcome, TaggerSettings, TrainSettings, fit};
+use meno::decision::{Policy, Threshold};
+use meno::engine::Tokenization;
+use meno::train::{Architecture, SpanTaggerSettings, TrainSettings};
 use meno_server::{Config, Server, Stop};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -54,7 +54,7 @@ const VALUES: [(&str, &str); 4] =
 fn train() -> Model {
     let utterances = TEMPLATES.into_iter().flat_map(|template| VALUES.map(|values| filled(template, values)));
     let corpus = Corpus { path: "small".into(), utterances: utterances.collect() };
-    let tagger = TaggerSettings { character: 16, filters: 16, ..TaggerSettings::default() };
+    let tagger = SpanTaggerSettings { character: 16, filters: 16, ..SpanTaggerSettings::default() };
     let settings = TrainSettings {
         epochs: 40,
         rate: 5e-3,
@@ -62,32 +62,30 @@ fn train() -> Model {
         embedding: 16,
         hidden: 16,
         dropout: 0.2,
-        tagger: Some(tagger),
-        ..TrainSettings::default()
+        architecture: Architecture::SpanTagger(tagger),
+        ..TrainSettings::slot_gated()
     };
-    let Outcome::Finished(model) = fit(&corpus, &corpus, &settings, 1, None, &mut ()).unwrap() else {
-        panic!("nothing stopped it")
-    };
+    let model = meno::train(&corpus, &corpus, &settings).unwrap();
     let mut worker = model.worker();
     let mut uncertainty = |text: &str, phrase: &str| {
-        let annotation = worker.annotate(text, Reading::Text);
+        let annotation = worker.annotate(text, Tokenization::Raw);
         let span = annotation.spans.iter().find(|span| span.text == phrase);
-        span.and_then(|span| span.guess.as_ref()).map(|guess| f64::from(guess.uncertainty)).unwrap()
+        span.and_then(|span| span.guess.as_ref()).map(|guess| guess.uncertainty).unwrap()
     };
     let known = uncertainty("play abbey road now", "abbey road");
     let unknown = uncertainty("play zorblax road now", "zorblax road");
     assert!(known < unknown, "{known} {unknown}");
     let value = (known + unknown) / 2.0;
-    drop(worker);
-    model.with_threshold(Some(Threshold {
-        score: CONCEPT_SCORE.to_owned(),
+    let threshold = Threshold {
         value,
         budget: 0.5,
         f1_before: 100.0,
         f1_after: 100.0,
         median: known,
         offers: Vec::new(),
-    }))
+    };
+    let policy = Policy { threshold: Some(threshold), ..Policy::never(model.policy().scorer) };
+    model.with_policy(policy)
 }
 
 fn filled((intent, template): (&str, &str), (album, city): (&str, &str)) -> Utterance {

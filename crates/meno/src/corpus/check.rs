@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use unicode_normalization::is_nfc;
 
 use super::finding::{Finding, Kind, Log};
-use super::{Corpus, Split, UNKNOWN, Utterance, folder, splits, tags};
+use super::{Corpus, Split, Utterance, folder, splits};
+use crate::label;
+use crate::label::UNKNOWN;
 use crate::{Error, Result};
 
 /// The problems of a dataset or split, sorted by file and line; an error only if something cannot be opened at all.
@@ -106,8 +108,8 @@ fn odd_characters(path: &Path, line: usize, text: &str, log: &mut Log) {
 /// True labels may differ from labels only where a new concept stands, and then over the same words.
 fn truth(split: &Split, utterance: &Utterance, log: &mut Log) {
     let Some(truth) = &utterance.truth else { return };
-    let spans = tags::spans(&utterance.labels);
-    let true_spans = tags::spans(truth);
+    let spans = label::spans(&utterance.labels);
+    let true_spans = label::spans(truth);
     let fits = spans.len() == true_spans.len()
         && spans.iter().zip(&true_spans).all(|(span, true_span)| {
             let same_words = (span.start, span.end) == (true_span.start, true_span.end);
@@ -130,7 +132,7 @@ impl<'a> Seen<'a> {
     fn new(train: &'a Corpus) -> Self {
         let labels: HashSet<&str> =
             train.utterances.iter().flat_map(|utterance| &utterance.labels).map(String::as_str).collect();
-        let slots = labels.iter().map(|label| tags::split(label).1).collect();
+        let slots = labels.iter().map(|label| label::split(label).1).collect();
         let intents = train.utterances.iter().flat_map(|utterance| utterance.intent.split('#')).collect();
         Seen { labels, slots, intents }
     }
@@ -141,13 +143,13 @@ fn unseen(part: &Part, seen: &Seen<'_>, log: &mut Log) {
     let mut places: BTreeMap<(&str, &str), (usize, usize)> = BTreeMap::new();
     for utterance in &part.corpus.utterances {
         let mut count = |what, value| places.entry((what, value)).or_insert((utterance.line, 0)).1 += 1;
-        let is_new = |label: &str| utterance.truth.is_some() && tags::split(label).1 == UNKNOWN;
+        let is_new = |label: &str| utterance.truth.is_some() && label::split(label).1 == UNKNOWN;
         for label in utterance.labels.iter().filter(|label| !seen.labels.contains(label.as_str())) {
             if !is_new(label) {
                 count("label", label);
             }
         }
-        for (prefix, slot) in utterance.truth.iter().flatten().map(|label| tags::split(label)) {
+        for (prefix, slot) in utterance.truth.iter().flatten().map(|label| label::split(label)) {
             if prefix == "B" && !seen.slots.contains(slot) {
                 count("true slot", slot);
             }

@@ -4,8 +4,9 @@
 //! `New York s`. Writing joins words with one space, so such a cut comes back as two words.
 
 use super::tagged::cannot_hold;
-use super::{Corpus, Utterance, tags};
+use super::{Corpus, Utterance};
 use crate::Result;
+use crate::label;
 
 /// A stretch of text inside a slot or outside of any.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +72,7 @@ pub(super) fn pieces(utterance: &Utterance) -> Vec<Piece> {
         }
         next = until;
     };
-    for span in tags::spans(&utterance.labels) {
+    for span in label::spans(&utterance.labels) {
         words(&mut gap, span.start);
         push_plain(&mut gap, &mut pieces);
         words(&mut gap, span.end);
@@ -114,12 +115,12 @@ pub(super) fn demand_same(
     read_again: Option<(Vec<String>, Vec<String>)>,
     line: &str,
 ) -> Result<()> {
-    let spans = tags::spans(&utterance.labels);
+    let spans = label::spans(&utterance.labels);
     if utterance.truth.is_some() {
         return Err(cannot_hold(corpus, utterance, format, "it has true labels beside its labels"));
     }
     match read_again {
-        Some((words, labels)) if words == utterance.words && tags::spans(&labels) == spans => Ok(()),
+        Some((words, labels)) if words == utterance.words && label::spans(&labels) == spans => Ok(()),
         _ => Err(cannot_hold(corpus, utterance, format, &format!("`{line}` would be read differently"))),
     }
 }

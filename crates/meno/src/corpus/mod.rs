@@ -31,7 +31,6 @@ mod snips;
 mod source;
 pub mod stats;
 mod tagged;
-pub mod tags;
 #[cfg(test)]
 mod tests;
 mod yaml;
@@ -42,12 +41,8 @@ pub use folder::FolderText;
 pub use format::{Format, demand_fit, read, to_jsonl, write, write_with};
 pub use new_concepts::{NewValue, NewValues};
 pub use scheme::Scheme;
-pub use tags::TokenSpan;
 
 use finding::Log;
-
-/// The slot of a new concept in a new-concept set.
-pub const UNKNOWN: &str = "unknown";
 
 /// One utterance as a corpus gives it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{Corpus, UNKNOWN, Utterance, tags};
+use super::{Corpus, Utterance};
+use crate::label;
+use crate::label::UNKNOWN;
 use crate::random::Random;
 use crate::text::Normalizer;
 use crate::{Error, Result};
@@ -69,7 +71,7 @@ impl NewValues {
         let normalizer = Normalizer::fit(set.utterances.iter().map(|utterance| utterance.words.as_slice()));
         let labels = set.utterances.iter().flat_map(|utterance| &utterance.labels);
         let slots: BTreeSet<&str> =
-            labels.map(|label| tags::split(label).1).filter(|slot| !slot.is_empty()).collect();
+            labels.map(|label| label::split(label).1).filter(|slot| !slot.is_empty()).collect();
         let (mut values, mut known) = (Vec::new(), HashSet::new());
         for (line, slot, value) in entries {
             if !slots.contains(slot.as_str()) {
@@ -104,7 +106,7 @@ impl NewValues {
     pub fn seen_in(&self, train: &Corpus) -> Vec<(&NewValue, usize)> {
         let mut seen: HashMap<(String, Vec<String>), usize> = HashMap::new();
         for utterance in &train.utterances {
-            for span in tags::iter_spans(&utterance.labels) {
+            for span in label::iter_spans(&utterance.labels) {
                 let words = words(&self.normalizer, &utterance.words[span.start..span.end].join(" "));
                 seen.entry((span.slot.to_owned(), lower(&words))).or_insert(utterance.line);
             }
@@ -181,7 +183,7 @@ fn replaced(utterance: &Utterance, decks: &mut BTreeMap<&str, Deck<'_>>) -> Opti
     let truth = made.truth.get_or_insert_default();
     let mut done = 0;
     let mut is_new = false;
-    for span in tags::iter_spans(labels) {
+    for span in label::iter_spans(labels) {
         let Some(deck) = decks.get_mut(span.slot) else { continue };
         is_new = true;
         for token_idx in done..span.start {
@@ -394,14 +396,14 @@ mod tests {
         fn everything_else_stays_as_it_was(set in any_set(), seed in any::<u64>()) {
             let made = values("x\tn1 n2 n3\nx\tn4\ny\tn5 n6\n", &set).unwrap().substitute(&set, seed, 1);
             let originals = set.utterances.iter().filter(|utterance| {
-                tags::iter_spans(&utterance.labels).any(|span| span.slot != "z")
+                label::iter_spans(&utterance.labels).any(|span| span.slot != "z")
             });
             prop_assert_eq!(made.utterances.len(), originals.clone().count());
             for (made, original) in made.utterances.iter().zip(originals) {
-                let truth = tags::spans(made.truth.as_ref().unwrap());
-                let (labels, before) = (tags::spans(&made.labels), tags::spans(&original.labels));
+                let truth = label::spans(made.truth.as_ref().unwrap());
+                let (labels, before) = (label::spans(&made.labels), label::spans(&original.labels));
                 // The same slots in the same order, and nothing but `z` is known.
-                let slots = |spans: &[tags::TokenSpan]| spans.iter().map(|span| span.slot.clone()).collect::<Vec<_>>();
+                let slots = |spans: &[label::TokenSpan]| spans.iter().map(|span| span.slot.clone()).collect::<Vec<_>>();
                 prop_assert_eq!(slots(&truth), slots(&before));
                 prop_assert_eq!(truth.len(), labels.len());
                 for ((truth, label), before) in truth.iter().zip(&labels).zip(&before) {

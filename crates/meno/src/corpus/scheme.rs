@@ -11,8 +11,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::finding::Kind;
-use super::tags;
 use crate::Error;
+use crate::label;
 
 /// A way to write spans as one tag for each word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -33,7 +33,7 @@ impl Scheme {
         for sequence in sequences {
             let mut previous = ("O", "");
             for tag in sequence {
-                let (prefix, slot) = tags::split(tag.as_ref());
+                let (prefix, slot) = label::split(tag.as_ref());
                 let inside = previous.0 != "O" && previous.1 == slot;
                 match prefix {
                     "L" | "U" | "E" | "S" => return Scheme::Bilou,
@@ -52,7 +52,7 @@ impl Scheme {
         let mut open = false;
         for token_idx in 0..tags.len() {
             let (done, rest) = tags.split_at_mut(token_idx);
-            let open_slot = done.last().filter(|_| open).map(|label| tags::split(label).1);
+            let open_slot = done.last().filter(|_| open).map(|label| label::split(label).1);
             match self.step(&rest[0], open_slot) {
                 Ok(step) => {
                     if let Some(problem) = step.problem {
@@ -75,8 +75,8 @@ impl Scheme {
     /// Writes IOB2 labels in this scheme.
     pub fn encode<S: AsRef<str>>(self, labels: &[S]) -> Vec<String> {
         let mut tags = vec!["O".to_owned(); labels.len()];
-        let mut previous: Option<tags::TokenSpan> = None;
-        for span in tags::spans(labels) {
+        let mut previous: Option<label::TokenSpan> = None;
+        for span in label::spans(labels) {
             let adjacent =
                 previous.is_some_and(|previous| previous.end == span.start && previous.slot == span.slot);
             let length = span.end - span.start;
@@ -120,7 +120,7 @@ impl Scheme {
 
     /// The prefix, with `E` and `S` as `L` and `U`, and the slot.
     fn parse(self, tag: &str) -> Result<(char, &str), String> {
-        let (prefix, slot) = tags::split(tag);
+        let (prefix, slot) = label::split(tag);
         let prefix = match (prefix, self) {
             ("O", _) if tag == "O" => return Ok(('O', "")),
             ("B", _) => 'B',

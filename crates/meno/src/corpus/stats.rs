@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{Corpus, UNKNOWN, Utterance, splits, tags};
+use super::{Corpus, Utterance, splits};
 use crate::Result;
+use crate::label;
+use crate::label::UNKNOWN;
 
 /// The statistics of a dataset.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -106,7 +108,7 @@ impl SplitStats {
             intents: intents.collect::<HashSet<_>>().len(),
             labels: labels.len(),
             slots: slots(utterances).len(),
-            spans: utterances.iter().map(|utterance| tags::spans(&utterance.labels).len()).sum(),
+            spans: utterances.iter().map(|utterance| label::spans(&utterance.labels).len()).sum(),
             oov_rate: known
                 .map(|known| ratio(all_words().filter(|word| !known.contains(word.as_str())).count(), words)),
         }
@@ -121,7 +123,7 @@ impl ConceptStats {
         let concepts: Vec<&[String]> = utterances
             .iter()
             .flat_map(|utterance| {
-                let spans = tags::spans(&utterance.labels).into_iter().filter(|span| span.slot == UNKNOWN);
+                let spans = label::spans(&utterance.labels).into_iter().filter(|span| span.slot == UNKNOWN);
                 spans.map(|span| &utterance.words[span.start..span.end])
             })
             .collect();
@@ -141,7 +143,7 @@ fn vocabulary(corpus: &Corpus) -> HashSet<&str> {
 
 fn slots(utterances: &[Utterance]) -> HashSet<&str> {
     let labels = utterances.iter().flat_map(|utterance| &utterance.labels);
-    labels.map(|label| tags::split(label).1).filter(|slot| !slot.is_empty()).collect()
+    labels.map(|label| label::split(label).1).filter(|slot| !slot.is_empty()).collect()
 }
 
 fn ratio(count: usize, of: usize) -> f64 {

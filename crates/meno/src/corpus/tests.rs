@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::format::{Rendered, render};
 use super::*;
+use crate::label;
 
 /// A corpus from lines of an intent and words, spans as `[words|slot]`.
 pub(super) fn corpus(lines: &[&str]) -> Corpus {
@@ -47,7 +48,7 @@ pub(super) fn compact(corpus: &Corpus) -> String {
     let mut text = String::new();
     for utterance in &corpus.utterances {
         let mut words = utterance.words.clone();
-        for span in tags::spans(&utterance.labels) {
+        for span in label::spans(&utterance.labels) {
             words[span.start].insert(0, '[');
             words[span.end - 1] += &format!("|{}]", span.slot);
         }
@@ -393,7 +394,7 @@ fn expected_order(corpus: &Corpus, format: Format) -> Vec<Utterance> {
 /// What a format may refuse; JSONL may refuse nothing.
 fn is_too_odd(utterance: &Utterance, format: Format) -> bool {
     let of_words = |odd: &[char]| utterance.words.iter().any(|word| word.contains(odd));
-    let of_slots = |odd: &[char]| tags::spans(&utterance.labels).iter().any(|span| span.slot.contains(odd));
+    let of_slots = |odd: &[char]| label::spans(&utterance.labels).iter().any(|span| span.slot.contains(odd));
     let intent = &utterance.intent;
     match format {
         Format::Jsonl => false,

@@ -16,10 +16,9 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::corpus::{UNKNOWN, tags};
-use crate::engine::{Action, TokenLabel};
+use crate::answer::{Decision, Span, TokenLabel};
+use crate::label::{self, UNKNOWN};
 use crate::memory::Remembered;
-use crate::spans::Span;
 
 use answer::{Answer, Asked};
 pub use phrasebook::Phrasebook;
@@ -62,7 +61,7 @@ impl Heard {
     pub fn of(remembered: &Remembered<'_>) -> Self {
         let Remembered { annotation, memory } = remembered;
         let (intent, probability) = match &annotation.intent {
-            Some(intent) => (intent.name.to_owned(), intent.probability),
+            Some(intent) => (intent.name.to_string(), intent.probability),
             None => Default::default(),
         };
         let slot = |span: &Span<'_>| {
@@ -71,22 +70,22 @@ impl Heard {
             let tokens: Vec<&TokenLabel<'_>> = (annotation.tokens.iter())
                 .filter(|token| span.start <= token.start && token.end <= span.end)
                 .collect();
-            let doubt = |token: &&TokenLabel<'_>| token.doubt.as_ref().map(|doubt| doubt.uncertainty);
-            let worst = || tokens.iter().filter_map(doubt).fold(0.0, f32::max);
+            let verdicts = tokens.iter().filter_map(|token| token.verdict.as_ref());
+            let worst = verdicts.map(|verdict| verdict.uncertainty).fold(0.0, f64::max);
             Slot {
                 slot: span.slot.clone(),
                 text: span.text.to_owned(),
                 value: recalled.and_then(|recalled| recalled.value.clone()),
                 place: span.start..span.end,
                 guesses: guesses(span, &tokens),
-                uncertainty: span.guess.as_ref().map_or_else(worst, |guess| guess.uncertainty),
+                uncertainty: span.guess.as_ref().map_or(worst, |guess| guess.uncertainty) as f32,
             }
         };
         Heard {
             text: annotation.text.to_owned(),
             intent,
             probability,
-            rejected: annotation.action == Action::Reject,
+            rejected: annotation.decision == Decision::Reject,
             slots: annotation.spans.iter().map(slot).collect(),
         }
     }
@@ -100,10 +99,11 @@ const GUESSES: usize = 3;
 fn guesses(span: &Span<'_>, tokens: &[&TokenLabel<'_>]) -> Vec<(String, f32)> {
     let mut guesses: Vec<(String, f32)> = Vec::new();
     for token in tokens {
-        let Some(doubt) = &token.doubt else { continue };
-        let runners_up = doubt.reason.runners_up.iter().map(|up| (up.label.as_ref(), up.probability));
-        for (label, probability) in [(doubt.first_choice, token.probability)].into_iter().chain(runners_up) {
-            let (prefix, slot) = tags::split(label);
+        let Some(verdict) = &token.verdict else { continue };
+        let runners_up = verdict.reason.runners_up.iter().map(|up| (&*up.label, up.probability));
+        let first_choice = (&*verdict.first_choice, token.probability);
+        for (label, probability) in std::iter::once(first_choice).chain(runners_up) {
+            let (prefix, slot) = label::split(label);
             let share = probability / tokens.len() as f32;
             match guesses.iter_mut().find(|guess| guess.0 == slot) {
                 _ if prefix == "O" => {}
@@ -114,8 +114,8 @@ fn guesses(span: &Span<'_>, tokens: &[&TokenLabel<'_>]) -> Vec<(String, f32)> {
     }
     guesses.sort_by(|a, b| b.1.total_cmp(&a.1));
     if let Some(guess) = &span.guess {
-        guesses.retain(|(slot, _)| slot != guess.slot);
-        guesses.insert(0, (guess.slot.to_owned(), guess.probability));
+        guesses.retain(|(slot, _)| **slot != *guess.slot);
+        guesses.insert(0, (guess.slot.to_string(), guess.probability));
     }
     guesses.truncate(GUESSES);
     guesses

@@ -1,31 +1,101 @@
-//! From word ids to logits: the only stage that sees tensors.
+//! From the words of an utterance to [`Emissions`]: the only stage that sees networks.
 //!
-//! Layers have explicit forward and backward passes on packed batches; there is no autodiff and no padding.
-//! What leaves is a row of slot logits for each word and a row of intent logits for each utterance.
+//! An [`Encoder`] has its weights and never changes; a [`Session`] has the buffers of one thread. A new kind of encoder is a
+//! folder here, a variant of each, an architecture in the model file and a golden; the compiler lists the rest.
 
-mod batch;
-mod bilstm;
-pub(crate) mod chain;
-mod dropout;
-pub(crate) mod kernel;
-mod linear;
-mod loss;
-mod network;
-mod parameters;
 mod slot_gated;
 mod span_tagger;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use batch::Batch;
-pub(crate) use bilstm::{BiLstm, BiLstmState, LstmNames};
-pub use dropout::Dropout;
-pub use kernel::{Instructions, Kernels};
-pub(crate) use linear::{Linear, Product, Rows, RowsMut, row_of, rows_end};
-pub use loss::LossWeights;
-pub use network::Network;
-pub(crate) use parameters::transpose;
-pub use parameters::{Layout, Parameters, Tensor};
+use std::sync::{Arc, OnceLock};
+
+use crate::emissions::Emissions;
+use crate::features::{Features, Form, Token};
+use crate::kernel::{Instructions, Kernels};
+use crate::nn::{Layout, Network, Parameters};
+
 pub use slot_gated::{Calibration, EntropyLoss, Prepared, SlotGated, SlotGatedShape, Workspace};
-pub(crate) use span_tagger::PreparedTagger;
-pub use span_tagger::{Form, SpanTagger, SpanTaggerShape, TaggerWorkspace, Token};
+pub(crate) use slot_gated::{SlotGatedEncoder, SlotGatedSession};
+pub use span_tagger::{SpanTagger, SpanTaggerShape, TaggerWorkspace};
+pub(crate) use span_tagger::{SpanTaggerEncoder, SpanTaggerSession};
+
+/// What turns words into emissions; cheap to clone.
+#[derive(Clone, Debug)]
+pub enum Encoder {
+    /// A label for each word, by attention and a gate (Goo et al., 2018).
+    SlotGated(Arc<SlotGatedEncoder>),
+    /// A BiLSTM whose heads say where spans are and which slots they fill.
+    SpanTagger(Arc<SpanTaggerEncoder>),
+}
+
+impl Encoder {
+    /// Where the weights lie, and the weights.
+    pub(crate) fn weights(&self) -> (&Layout, &Parameters) {
+        match self {
+            Encoder::SlotGated(encoder) => (encoder.network.layout(), &encoder.parameters),
+            Encoder::SpanTagger(encoder) => (encoder.network.layout(), &encoder.parameters),
+        }
+    }
+
+    /// What one thread needs to run it.
+    pub(crate) fn session(&self, kernels: Kernels, features: &Features) -> Session {
+        match self {
+            Encoder::SlotGated(encoder) => {
+                Session::SlotGated(Box::new(SlotGatedSession::new(encoder.clone(), kernels)))
+            }
+            Encoder::SpanTagger(encoder) => {
+                Session::SpanTagger(Box::new(SpanTaggerSession::new(encoder.clone(), kernels, features)))
+            }
+        }
+    }
+}
+
+/// Runs an encoder, one utterance at a time.
+pub(crate) enum Session {
+    SlotGated(Box<SlotGatedSession>),
+    SpanTagger(Box<SpanTaggerSession>),
+}
+
+impl Session {
+    /// Whether the form of a word has to be known.
+    pub fn needs_form(&self, word: u32) -> bool {
+        match self {
+            Session::SlotGated(_) => false,
+            Session::SpanTagger(session) => session.needs_form(word),
+        }
+    }
+
+    /// The emissions of the last utterance.
+    pub fn emissions(&self) -> &Emissions {
+        match self {
+            Session::SlotGated(session) => &session.emissions,
+            Session::SpanTagger(session) => &session.emissions,
+        }
+    }
+
+    /// The emissions of an utterance that is not empty.
+    pub fn emit(&mut self, tokens: &[Token], forms: &[Form]) -> &Emissions {
+        match self {
+            Session::SlotGated(session) => session.emit(tokens),
+            Session::SpanTagger(session) => session.emit(tokens, forms),
+        }
+    }
+}
+
+/// Work that is done once for all sessions on the same kernels.
+#[derive(Debug)]
+pub(crate) struct Once<T>(OnceLock<(Instructions, Arc<T>)>);
+
+impl<T> Default for Once<T> {
+    fn default() -> Self {
+        Once(OnceLock::new())
+    }
+}
+
+impl<T> Once<T> {
+    fn get(&self, kernels: Kernels, prepare: impl Fn() -> T) -> Arc<T> {
+        let (instructions, prepared) = self.0.get_or_init(|| (kernels.instructions(), Arc::new(prepare())));
+        if *instructions == kernels.instructions() { prepared.clone() } else { Arc::new(prepare()) }
+    }
+}

@@ -5,13 +5,15 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use super::runner::PREPARED;
 use super::states::{Mahalanobis, Neighbours, States};
-use super::{MAX_WORDS, Model, Tagger};
+use super::{MAX_WORDS, Model};
 use crate::corpus::{Corpus, Utterance};
-use crate::encoder::{Dropout, Kernels, Network, Parameters, Prepared, SlotGated, Workspace};
-use crate::logits::largest;
+use crate::encoder::{Encoder, Prepared, SlotGated, SlotGatedEncoder, Workspace};
+use crate::kernel::Kernels;
+use crate::math::largest;
+use crate::nn::{Dropout, Network, Parameters};
 use crate::random::Random;
 use crate::uncertainty::Score;
 use crate::{Error, Result};
@@ -98,6 +100,7 @@ pub struct Assessed {
 /// Assesses utterances by several measures at once.
 pub struct Assessor<'m> {
     model: &'m Model,
+    encoder: &'m SlotGatedEncoder,
     network: &'m SlotGated,
     kernels: Kernels,
     measures: Vec<Measure>,
@@ -109,16 +112,17 @@ pub struct Assessor<'m> {
 impl<'m> Assessor<'m> {
     /// For these measures; those that compare states with the ones of training words need `train`.
     pub fn new(model: &'m Model, measures: &[Measure], train: &Corpus, seed: u64) -> Result<Self> {
-        let Tagger::SlotGated(network) = &model.tagger else {
+        let Encoder::SlotGated(encoder) = &model.encoder else {
             return Err(Error::Setting {
                 problem: "the measures are of words, but the model judges concepts".to_owned(),
-                hint: "train a model with --recipe paper".to_owned(),
+                hint: "train a slot-gated model".to_owned(),
             });
         };
         let kernels = Kernels::best();
         let mut assessor = Assessor {
             model,
-            network,
+            encoder,
+            network: &encoder.network,
             kernels,
             measures: measures.to_vec(),
             mahalanobis: None,
@@ -138,8 +142,13 @@ impl<'m> Assessor<'m> {
         Ok(assessor)
     }
 
-    fn prepared(&self) -> Prepared {
-        self.network.prepare(self.kernels, &self.model.parameters, self.model.calibration(), PREPARED)
+    fn prepared(&self) -> Arc<Prepared> {
+        self.encoder.prepare(self.kernels)
+    }
+
+    fn word_ids(&self, utterance: &Utterance) -> Vec<u32> {
+        let Model { normalizer, features, .. } = self.model;
+        utterance.words.iter().map(|word| features.word(normalizer.vocabulary_form(word))).collect()
     }
 
     /// What it assesses by.
@@ -154,9 +163,9 @@ impl<'m> Assessor<'m> {
         let prepared = self.prepared();
         let mut w = Workspace::default();
         for utterance in &corpus.utterances {
-            let words = self.model.word_ids(&utterance.words);
+            let words = self.word_ids(utterance);
             for (words, labels) in words.chunks(MAX_WORDS).zip(utterance.labels.chunks(MAX_WORDS)) {
-                network.infer(self.kernels, &self.model.parameters, &prepared, words, &mut w);
+                network.infer(self.kernels, &self.encoder.parameters, &prepared, words, &mut w);
                 for (state, label) in network.states(&w).zip(labels) {
                     if let Some(label) = self.model.features.labels.id(label) {
                         states.push(label, state);
@@ -187,10 +196,10 @@ impl<'m> Assessor<'m> {
             .map(|utterance| {
                 let mut assessed =
                     Assessed { uncertainty: vec![Vec::new(); self.measures.len()], ..Assessed::default() };
-                let words = self.model.word_ids(&utterance.words);
+                let words = self.word_ids(utterance);
                 for (words, labels) in words.chunks(MAX_WORDS).zip(utterance.labels.chunks(MAX_WORDS)) {
                     let network = self.network;
-                    network.infer(self.kernels, &self.model.parameters, &prepared, words, &mut w);
+                    network.infer(self.kernels, &self.encoder.parameters, &prepared, words, &mut w);
                     self.choose(&w, labels, &mut assessed);
                     for state in network.states(&w) {
                         self.assess_state(state, &mut assessed);
@@ -253,14 +262,14 @@ impl<'m> Assessor<'m> {
         utterances: &[Utterance],
         assessed: &mut [Assessed],
     ) {
-        let words: Vec<Vec<u32>> = utterances.iter().map(|u| self.model.word_ids(&u.words)).collect();
+        let words: Vec<Vec<u32>> = utterances.iter().map(|utterance| self.word_ids(utterance)).collect();
         let mut moments: Vec<Vec<(f64, f64)>> =
             words.iter().map(|words| vec![(0.0, 0.0); words.len()]).collect();
         let mut w = Workspace::default();
         for pass in 0..PASSES as u64 {
             let random = Random::new(self.seed).fork(100 + pass);
             let noisy = (measure == Measure::Noise).then(|| self.noisy(random.fork(0)));
-            let parameters = noisy.as_ref().unwrap_or(&self.model.parameters);
+            let parameters = noisy.as_ref().unwrap_or(&self.encoder.parameters);
             let mut dropout =
                 (measure == Measure::Dropout).then(|| Dropout { rate: DROPOUT, random: random.fork(1) });
             for ((words, assessed), moments) in words.iter().zip(&*assessed).zip(&mut moments) {
@@ -298,7 +307,7 @@ impl<'m> Assessor<'m> {
     }
 
     fn noisy(&self, mut random: Random) -> Parameters {
-        let mut noisy = self.model.parameters.clone();
+        let mut noisy = self.encoder.parameters.clone();
         for (_, tensor) in self.network.layout().tensors() {
             let mut values = noisy.values(tensor).into_iter();
             noisy.fill(tensor, || values.next().unwrap_or_default() + NOISE * random.normal());

@@ -1,40 +1,34 @@
 //! A trained model and the workers that run it.
 //!
-//! A [`Model`] never changes and is shared; a [`Worker`] owns the buffers of one thread.
+//! A [`Model`] never changes and is cheap to clone; a [`Worker`] owns the buffers of one thread.
 
 mod assessor;
-mod lexicon;
-mod runner;
+mod policy;
 mod states;
-mod tagger;
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::corpus::{UNKNOWN, Utterance, tags};
-use crate::decision::{Judged, JudgedConcept, RUNNERS_UP, Reason, RunnerUp, Threshold, mark};
-use crate::decoding::Concept;
-use crate::encoder::{Calibration, Instructions, Kernels, Parameters};
-use crate::features::{Features, UNKNOWN as UNKNOWN_WORD};
-use crate::logits::{Logits, largest, next_largest};
+use crate::answer::{Annotation, Choice, Parts};
+use crate::corpus::Utterance;
+use crate::decision::{Policy, Verdict};
+use crate::decoding::{Decoded, Decoder, Hypothesis};
+use crate::emissions::{Logits, Tags};
+use crate::encoder::{Encoder, Session};
+use crate::features::{Encoded, Features, Novelty, UNKNOWN_WORD};
+use crate::kernel::{Instructions, Kernels};
+use crate::math::largest;
 use crate::metrics::questions::Found;
 use crate::metrics::{Evaluation, Mode};
-use crate::spans::{Guess, Span, assemble};
-use crate::syntax::phrase::{Rule, Why};
-use crate::syntax::{Growth, Opinion, Pretence, Syntax, SyntaxWorker};
+use crate::settings::TrainSettings;
+use crate::syntax::phrase::Why;
+use crate::syntax::{Syntax, SyntaxWorker};
 use crate::text::{Normalizer, Tokens};
-use crate::uncertainty::Score;
+use crate::uncertainty::{Assessment, Evidence, Precision, Score, Scorer, SpanScore};
 
 pub use assessor::{Assessed, Assessor, Measure, PASSES};
-pub(crate) use lexicon::Lexicon;
-use runner::Runner;
-pub(crate) use runner::concept_uncertainty;
-pub use runner::{CONCEPT_SCORE, Evidence, Novelty};
-pub(crate) use tagger::{SpanModel, Tagger};
 
 /// The longest utterance that is read as a whole; the attention over it takes memory with the square of this.
 ///
@@ -42,36 +36,23 @@ pub(crate) use tagger::{SpanModel, Tagger};
 /// but logs hold such lines.
 pub const MAX_WORDS: usize = 512;
 
-/// A trained tagger with all that it needs to read text.
+/// A trained tagger with all that it needs to read text. Clones share what is large.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub(crate) normalizer: Normalizer,
-    pub(crate) features: Features,
-    pub(crate) tagger: Tagger,
-    pub(crate) parameters: Parameters,
+    pub(crate) features: Arc<Features>,
+    pub(crate) encoder: Encoder,
+    /// What the logit of being outside of all spans loses for a word that never was.
+    pub(crate) outside_penalty: f64,
+    pub(crate) policy: Arc<Policy>,
     pub(crate) record: Record,
-    pub(crate) threshold: Option<Threshold>,
-    pub(crate) phrases: Option<Phrases>,
-}
-
-/// How unknown words grow, and what finds the trees for it.
-#[derive(Clone, Debug)]
-pub(crate) struct Phrases {
-    pub(crate) growth: Growth,
-    syntax: Arc<Syntax>,
-}
-
-impl Phrases {
-    pub(crate) fn new(growth: Growth) -> Self {
-        Phrases { growth, syntax: Arc::new(Syntax::english()) }
-    }
 }
 
 /// How a model came to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The settings of the training.
-    pub settings: crate::train::TrainSettings,
+    pub settings: TrainSettings,
     /// The fingerprint of the training corpus.
     pub corpus: String,
     /// The epoch whose parameters these are, from 1.
@@ -82,100 +63,14 @@ pub struct Record {
     pub valid_intent_accuracy: Option<f64>,
 }
 
-/// What a model says about an utterance.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Annotation<'t> {
-    /// The text as it was given.
-    pub text: &'t str,
-    /// The likeliest intent; `None` if there are no words or the corpus had no intents.
-    pub intent: Option<Choice<'t>>,
-    /// What to do about it.
-    #[serde(flatten)]
-    pub action: Action,
-    /// The words.
-    pub tokens: Vec<TokenLabel<'t>>,
-    /// The slots, in the order of the text.
-    pub spans: Vec<Span<'t>>,
-}
-
-/// What to do about an utterance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "decision", rename_all = "lowercase")]
-pub enum Action {
-    /// Do what it asks for.
-    Act,
-    /// Ask about a span first: the unknown one that is most in doubt.
-    Ask {
-        /// Its number among the spans, from 0.
-        about: usize,
-    },
-    /// Refuse it: it is about something else than the corpus was.
-    Reject,
-}
-
-impl Action {
-    /// For an utterance with these spans, if it is not refused.
-    pub(crate) fn of(spans: &[Span<'_>]) -> Self {
-        let doubt = |span: &Span<'_>| span.guess.as_ref().map_or(0.0, |guess| guess.uncertainty);
-        let unknown = spans.iter().enumerate().filter(|(_, span)| span.slot == UNKNOWN);
-        match unknown.max_by(|a, b| doubt(a.1).total_cmp(&doubt(b.1)).then(b.0.cmp(&a.0))) {
-            Some((about, _)) => Action::Ask { about },
-            None => Action::Act,
-        }
-    }
-}
-
-/// A name and how likely it is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Choice<'t> {
-    /// The name.
-    pub name: &'t str,
-    /// Its probability.
-    pub probability: f32,
-}
-
-/// A word and its label.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TokenLabel<'t> {
-    /// The word as it stands in the text.
-    pub text: &'t str,
-    /// The first byte.
-    pub start: usize,
-    /// One past the last byte.
-    pub end: usize,
-    /// The IOB2 label; `B-unknown` or `I-unknown` if the word is unknown.
-    pub label: Cow<'t, str>,
-    /// The probability of the tagger's first choice.
-    pub probability: f32,
-    /// How unsure the model is; `None` if it has no threshold.
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<Doubt<'t>>,
-}
-
-/// How unsure a model is of a word, and what follows.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Doubt<'t> {
-    /// The tagger's own label.
-    pub first_choice: &'t str,
-    /// How unsure it is; higher is less sure.
-    pub uncertainty: f32,
-    /// Whether that is over the threshold, or the word belongs to a phrase with one that is.
-    pub unknown: bool,
-    /// By what it was decided.
-    pub reason: Reason<'t>,
-    /// What joins it to an unknown word, by its number from 0, if it is not over the threshold itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub grown: Option<Why>,
-}
-
 /// How text is cut into words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reading {
+pub enum Tokenization {
     /// As people type it: the model's own tokenizer.
     #[default]
-    Text,
+    Raw,
     /// Words separated by white space, as corpora have them.
-    Words,
+    Pretokenized,
 }
 
 impl Model {
@@ -197,10 +92,7 @@ impl Model {
 
     /// The slot types, in alphabetical order.
     pub fn slots(&self) -> Vec<String> {
-        let labels = self.features.labels.names();
-        let slots: BTreeSet<String> =
-            labels.iter().flat_map(|label| tags::spans(&[label])).map(|span| span.slot).collect();
-        slots.into_iter().collect()
+        self.features.labels.slots()
     }
 
     /// How it came to be.
@@ -208,355 +100,278 @@ impl Model {
         &self.record
     }
 
-    /// Above which uncertainty a word is unknown; `None` if nothing ever is.
-    pub fn threshold(&self) -> Option<&Threshold> {
-        self.threshold.as_ref()
+    /// When words, spans and utterances are unknown.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
     }
 
-    /// The same model with another threshold.
-    pub fn with_threshold(self, threshold: Option<Threshold>) -> Self {
-        Model { threshold, ..self }
+    /// The same model with another policy.
+    pub fn with_policy(self, policy: Policy) -> Self {
+        Model { policy: Arc::new(policy), ..self }
     }
 
-    /// How unknown words grow to phrases; `None` if they do not.
-    pub fn growth(&self) -> Option<&Growth> {
-        self.phrases.as_ref().map(|phrases| &phrases.growth)
+    /// The same model with another threshold, above which words or spans are unknown.
+    pub fn with_threshold(self, value: f64) -> Result<Self> {
+        let policy = self.policy.with_threshold(value)?;
+        Ok(self.with_policy(policy))
     }
 
-    /// The same model with another growth.
-    pub fn with_growth(self, growth: Option<Growth>) -> Self {
-        Model { phrases: growth.map(Phrases::new), ..self }
-    }
-
-    /// The growth that finds most slots of in-domain utterances when their words are read as words never seen
-    /// ([`Pretence::choose`]); `None` if the model has no threshold or nothing is gained.
-    pub fn choose_growth(&self, rules: &[Rule], valid: &[Utterance]) -> Option<Growth> {
-        let threshold = self.threshold.as_ref()?;
-        let mut worker = self.worker();
-        let pretence = Pretence::new(&mut Syntax::english().worker(), valid);
-        let opinion = |utterance: &Utterance| {
-            worker.tag(&utterance.words);
-            worker.logits.softmax(worker.kernels);
-            let probabilities =
-                worker.logits.slots().filter_map(largest).map(|(_, probability)| probability).collect();
-            Opinion { unknown: worker.over(threshold), probabilities }
-        };
-        let opinions: Vec<Opinion> = pretence.utterances.iter().map(opinion).collect();
-        pretence.choose(rules, &opinions)
-    }
-
-    /// The score that finds most new concepts without syntax: the entropy if the model was trained to make it large
-    /// (`docs/reproduction.md`).
-    pub fn default_score(&self) -> Score {
-        match &self.tagger {
-            Tagger::SlotGated(network) if network.calibration().is_some() => Score::Entropy,
-            _ => Score::SoftmaxEntropy,
-        }
-    }
-
-    /// The lowest threshold that costs at most `budget` points of slot F1 on in-domain utterances, which should not be
-    /// those of the training ([`Threshold::choose`]).
-    pub fn choose_threshold(&self, score: Score, budget: f64, valid: &[Utterance]) -> Result<Threshold> {
-        let mut worker = self.worker();
-        if let Runner::SlotGated(runner) = &mut worker.runner {
-            runner.score = Some(score);
-        }
-        let assess = |utterance: &Utterance| {
-            let (labels, _) = worker.tag(&utterance.words);
-            (labels, worker.runner.uncertainty().iter().map(|&u| f64::from(u)).collect::<Vec<_>>())
-        };
-        let assessed: Vec<_> = valid.iter().map(assess).collect();
-        let judged: Vec<_> = (valid.iter().zip(&assessed))
-            .map(|(utterance, (first_choices, uncertainty))| Judged {
-                gold: &utterance.labels,
-                first_choices,
-                uncertainty,
-            })
-            .collect();
-        Threshold::choose(score.name(), budget, &judged)
-    }
-
-    /// Above which strangeness ([`Worker::strangeness`]) an utterance is refused; `None` if none ever is.
-    pub fn reject(&self) -> Option<f64> {
-        match &self.tagger {
-            Tagger::Span(model) => model.reject,
-            Tagger::SlotGated(_) => None,
-        }
-    }
-
-    /// Whether it judges concepts, not words.
-    pub fn judges_concepts(&self) -> bool {
-        matches!(self.tagger, Tagger::Span(_))
-    }
-
-    /// The same model with the thresholds of concepts and utterances that in-domain utterances give, which should not be
-    /// those of the training. Concepts may cost `budget` points of slot F1; or else, if a share is given, at most that
-    /// share of in-domain concepts is called unknown ([`Threshold::conformal`]).
-    pub fn with_concept_thresholds(
-        mut self,
-        budget: f64,
-        false_alarm: Option<f64>,
-        valid: &[Utterance],
-    ) -> Result<Self> {
-        let (mut judged, mut n_gold, mut strangeness) = (Vec::new(), 0, Vec::new());
-        let mut worker = self.worker();
-        for utterance in valid.iter().filter(|utterance| !utterance.words.is_empty()) {
-            worker.tag(&utterance.words);
-            strangeness.push(worker.strangeness());
-            let Runner::Span(runner) = &worker.runner else { continue };
-            let gold = tags::spans(&utterance.labels);
-            n_gold += gold.len();
-            for (concept, &doubt) in runner.concepts.iter().zip(&runner.doubts) {
-                let begin = self.features.labels.name(1 + 2 * concept.slot);
-                let found = (concept.start, concept.end, tags::split(begin).1);
-                let correct = gold.iter().any(|span| (span.start, span.end, span.slot.as_str()) == found);
-                judged.push(JudgedConcept { uncertainty: doubt.into(), correct });
+    /// The score that finds most new concepts without syntax: for a slot-gated tagger the entropy if it was trained to make
+    /// that large (`docs/reproduction.md`).
+    pub(crate) fn default_scorer(encoder: &Encoder) -> Scorer {
+        match encoder {
+            Encoder::SlotGated(encoder) if encoder.network.calibration().is_some() => {
+                Scorer::Token(Score::Entropy)
             }
+            Encoder::SlotGated(_) => Scorer::Token(Score::SoftmaxEntropy),
+            Encoder::SpanTagger(_) => Scorer::Span(SpanScore::default()),
         }
-        drop(worker);
-        let threshold = Threshold::for_concepts(CONCEPT_SCORE, budget, &judged, n_gold)?;
-        self.threshold = Some(match false_alarm {
-            None => threshold,
-            Some(share) => threshold.conformal(share, &judged)?,
-        });
-        if let Tagger::Span(model) = &mut self.tagger {
-            strangeness.sort_by(f64::total_cmp);
-            let accepted = (strangeness.len() as f64 * ACCEPTED).ceil() as usize;
-            model.reject = strangeness.get(accepted.max(1) - 1).copied();
-        }
-        Ok(self)
-    }
-
-    /// The bounds of its calibration.
-    pub fn calibration(&self) -> Calibration {
-        self.record.settings.calibrate.map(|settings| settings.bounds).unwrap_or_default()
     }
 
     /// What each label takes away from each other one (a row for each that loses), without what the ReLU cuts off;
     /// empty if the model is not calibrated.
     pub fn calibration_matrix(&self) -> Vec<Vec<f32>> {
-        let Tagger::SlotGated(network) = &self.tagger else { return Vec::new() };
-        let n_labels = network.shape().labels;
-        let Some(matrix) = network.calibration() else { return Vec::new() };
-        let values = self.parameters.values(matrix);
+        let Encoder::SlotGated(encoder) = &self.encoder else { return Vec::new() };
+        let n_labels = encoder.network.shape().labels;
+        let Some(matrix) = encoder.network.calibration() else { return Vec::new() };
+        let values = encoder.parameters.values(matrix);
         let taken = |from: usize, by: usize| values[by * n_labels + from].max(0.0);
         (0..n_labels).map(|from| (0..n_labels).map(|by| taken(from, by)).collect()).collect()
     }
 
-    /// Words of a corpus, which are taken as they are.
-    fn word_ids<S: AsRef<str>>(&self, words: &[S]) -> Vec<u32> {
-        words.iter().map(|word| self.features.word(self.normalizer.vocabulary_form(word.as_ref()))).collect()
+    fn outside_penalty(&self, word: u32) -> f64 {
+        match &self.features.lexicon {
+            Some(lexicon) if !lexicon.was_outside(word) => self.outside_penalty,
+            _ => 0.0,
+        }
     }
 
     /// A worker with the fastest kernels of this processor.
-    pub fn worker(&self) -> Worker<'_> {
+    pub fn worker(&self) -> Worker {
         self.worker_on(Kernels::best())
     }
 
     /// A worker with stated kernels, or `None` if this processor cannot run them.
-    pub fn worker_with(&self, instructions: Instructions) -> Option<Worker<'_>> {
+    pub fn worker_with(&self, instructions: Instructions) -> Option<Worker> {
         Kernels::with(instructions).map(|kernels| self.worker_on(kernels))
     }
 
-    fn worker_on(&self, kernels: Kernels) -> Worker<'_> {
+    fn worker_on(&self, kernels: Kernels) -> Worker {
         Worker {
-            model: self,
+            session: self.encoder.session(kernels, &self.features),
+            model: self.clone(),
             kernels,
-            runner: Runner::new(self, kernels),
             tokens: Tokens::default(),
-            logits: Logits::default(),
-            syntax: self.phrases.as_ref().map(|phrases| phrases.syntax.worker()),
+            encoded: Encoded::default(),
+            decoder: Decoder::default(),
+            decoded: Decoded::default(),
+            probabilities: Logits::default(),
+            assessment: Assessment::default(),
+            syntax: None,
         }
     }
-}
-
-/// The share of in-domain utterances that are not refused.
-const ACCEPTED: f64 = 0.995;
-
-/// How unlike the training set an utterance is: the log of how unsure the tagger is of its intent, and twice that of how
-/// unsure it is of its words on average. The intent alone is less telling, for of a strange sentence it may be sure
-/// (`docs/results.md`).
-fn strangeness(logits: &Logits) -> f64 {
-    const SURE: f64 = 1e-6;
-    let intents = logits.intents();
-    let highest = largest(intents).map_or(0.0, |(_, highest)| highest);
-    let intent =
-        1.0 - 1.0 / intents.iter().map(|logit| f64::from(logit - highest).exp()).sum::<f64>().max(1.0);
-    // The rows of a span tagger are log probabilities.
-    let doubts = logits.slots().filter_map(largest).map(|(_, ln)| -f64::from(ln));
-    let (n, sum) = doubts.fold((0, 0.0), |(n, sum), doubt| (n + 1, sum + doubt));
-    // Rounding may take a sure word below 0.
-    (intent + SURE).ln() + 2.0 * (sum.max(0.0) / f64::from(n.max(1)) + SURE).ln()
 }
 
 /// Runs a model, one utterance at a time.
-pub struct Worker<'m> {
-    model: &'m Model,
+pub struct Worker {
+    model: Model,
     kernels: Kernels,
-    runner: Runner<'m>,
+    session: Session,
     tokens: Tokens,
-    logits: Logits,
-    syntax: Option<SyntaxWorker<'m>>,
+    encoded: Encoded,
+    decoder: Decoder,
+    decoded: Decoded,
+    /// Of the labels of each word.
+    probabilities: Logits,
+    assessment: Assessment,
+    /// Made when something first grows.
+    syntax: Option<SyntaxWorker>,
 }
 
-impl<'m> Worker<'m> {
+impl Worker {
     /// The model it runs.
-    pub fn model(&self) -> &'m Model {
-        self.model
+    pub fn model(&self) -> &Model {
+        &self.model
     }
 
-    /// Labels the words of a text.
-    pub fn annotate<'t>(&mut self, text: &'t str, reading: Reading) -> Annotation<'t>
-    where
-        'm: 't,
-    {
-        let model = self.model;
-        match reading {
-            Reading::Text => model.normalizer.read_into(text, &mut self.tokens),
-            Reading::Words => model.normalizer.words_into(text, &mut self.tokens),
+    /// What the model says of a text.
+    pub fn annotate<'t>(&mut self, text: &'t str, tokenization: Tokenization) -> Annotation<'t> {
+        let policy = self.model.policy.clone();
+        self.annotate_by(&policy, text, tokenization)
+    }
+
+    /// As [`Worker::annotate`], with another policy than the model's.
+    pub fn annotate_by<'t>(
+        &mut self,
+        policy: &Policy,
+        text: &'t str,
+        tokenization: Tokenization,
+    ) -> Annotation<'t> {
+        self.tokenize(text, tokenization);
+        self.encode();
+        self.decode();
+        self.assess(policy);
+        self.cut_off_outside(policy);
+        let verdict = policy.decide(&self.assessment, &self.decoded);
+        let grown = self.grow(policy, text, &verdict);
+        self.assemble(policy, &verdict, grown, text)
+    }
+
+    fn tokenize(&mut self, text: &str, tokenization: Tokenization) {
+        match tokenization {
+            Tokenization::Raw => self.model.normalizer.read_into(text, &mut self.tokens),
+            Tokenization::Pretokenized => self.model.normalizer.words_into(text, &mut self.tokens),
         }
-        let words = self.tokens.iter().map(|token| model.normalizer.vocabulary_form(token.word));
-        self.runner.read(words, &mut self.logits);
-        let ids = self.runner.labels(&self.logits);
-        let rejects = !ids.is_empty() && self.rejects();
-        self.logits.softmax(self.kernels);
-        let choice = |(row, &id): (&[f32], &u32)| (model.features.labels.name(id), row[id as usize]);
-        let choices: Vec<(&str, f32)> = self.logits.slots().zip(&ids).map(choice).collect();
-        let first: Vec<&str> = choices.iter().map(|&(label, _)| label).collect();
-        let over =
-            model.threshold.as_ref().map_or(vec![false; first.len()], |threshold| self.over(threshold));
-        let grown = self.grow(text, &over, &choices);
-        let unknown: Vec<bool> = over.iter().zip(&grown).map(|(&over, why)| over || why.is_some()).collect();
-        let labels = match (&model.threshold, &self.runner) {
-            (Some(_), Runner::Span(runner)) => runner.labels_with_unknown(&first),
-            (Some(_), Runner::SlotGated(_)) => mark(&first, &unknown),
-            (None, _) => first.iter().map(|&label| Cow::Borrowed(label)).collect(),
-        };
-        // Where an `I-` had to become `B-`, the tagger's own label begins the same span.
-        let lasting = |(label, first)| if let Cow::Borrowed(label) = label { label } else { first };
-        let lasting: Vec<&str> = labels.iter().cloned().zip(first).map(lasting).collect();
-        let mut spans = assemble(text, &self.tokens, &lasting);
-        if let Runner::Span(runner) = &self.runner {
-            let concepts = runner.concepts.iter().zip(&runner.doubts);
-            for (span, (concept, &uncertainty)) in spans.iter_mut().zip(concepts) {
-                let begin = model.features.labels.name(1 + 2 * concept.slot);
-                let Concept { probability, limits, .. } = *concept;
-                span.guess = Some(Guess { slot: tags::split(begin).1, probability, limits, uncertainty });
+    }
+
+    fn encode(&mut self) {
+        let Model { normalizer, features, .. } = &self.model;
+        let words = self.tokens.iter().map(|token| normalizer.vocabulary_form(token.word));
+        features.encode(words, |word| self.session.needs_form(word), &mut self.encoded);
+    }
+
+    /// Runs the encoder, piece by piece, and decodes what it says.
+    fn decode(&mut self) {
+        let Encoded { tokens, forms } = &self.encoded;
+        self.decoded.clear();
+        for piece in tokens.chunks(MAX_WORDS) {
+            let emissions = self.session.emit(piece, forms);
+            let penalty = |token_idx: usize| self.model.outside_penalty(piece[token_idx].word);
+            self.decoder.decode(emissions, penalty, &mut self.decoded);
+        }
+    }
+
+    fn assess(&mut self, policy: &Policy) {
+        let novelty: Vec<Novelty> = self.decoded.spans.iter().map(|span| self.novelty(span)).collect();
+        let precision = Precision::Single(self.kernels);
+        self.assessment.assess(&policy.scorer, &mut self.decoded, novelty.into_iter(), precision);
+    }
+
+    /// What is taken to be outside is never unknown, however unsure that is.
+    fn cut_off_outside(&mut self, policy: &Policy) {
+        let highest = policy.threshold.as_ref().map_or(f32::MAX, |threshold| threshold.value as f32);
+        for (uncertainty, &label) in self.assessment.tokens.iter_mut().zip(&self.decoded.labels) {
+            if policy.is_span_level() && label == 0 {
+                *uncertainty = f64::from((*uncertainty as f32).min(highest));
             }
         }
-        let action = if rejects { Action::Reject } else { Action::of(&spans) };
-        let tokens = (self.tokens.iter().zip(labels).zip(&choices).zip(grown).enumerate())
-            .map(|(token_idx, (((token, label), &(first_choice, probability)), grown))| TokenLabel {
-                text: &text[token.start..token.end],
-                start: token.start,
-                end: token.end,
-                label,
-                probability,
-                doubt: self.doubt(token_idx, first_choice, unknown[token_idx], grown),
-            })
-            .collect();
-        Annotation { text, intent: self.intent(), action, tokens, spans }
     }
 
-    /// Which words of the last pass are over a threshold of its score.
-    fn over(&self, threshold: &Threshold) -> Vec<bool> {
-        self.runner.uncertainty().iter().map(|&u| threshold.is_unknown(f64::from(u))).collect()
+    fn novelty(&self, span: &Hypothesis) -> Novelty {
+        let tokens = &self.encoded.tokens[span.start..span.end];
+        let lexicon = self.model.features.lexicon.as_ref();
+        lexicon.map_or(Novelty::default(), |lexicon| lexicon.novelty(span.slot, tokens))
     }
 
     /// Why words join those that are over the threshold.
-    fn grow(&mut self, text: &str, over: &[bool], choices: &[(&str, f32)]) -> Vec<Option<Why>> {
-        match (&self.model.phrases, &mut self.syntax) {
-            (Some(Phrases { growth, .. }), Some(syntax)) if over.contains(&true) => {
-                let words: Vec<&str> =
-                    self.tokens.iter().map(|token| &text[token.start..token.end]).collect();
-                let probabilities: Vec<f32> = choices.iter().map(|&(_, probability)| probability).collect();
-                growth.explain(&syntax.parse(&words), over, &probabilities)
-            }
-            _ => vec![None; over.len()],
-        }
+    fn grow(&mut self, policy: &Policy, text: &str, verdict: &Verdict) -> Vec<Option<Why>> {
+        self.probabilities.copy_from(&self.decoded.posteriors);
+        self.probabilities.softmax(self.kernels);
+        let Some(growth) = policy.growth.as_ref().filter(|_| verdict.tokens.contains(&true)) else {
+            return Vec::new();
+        };
+        let words: Vec<&str> = self.tokens.iter().map(|token| &text[token.start..token.end]).collect();
+        let probabilities = self.label_probabilities();
+        let syntax = self.syntax.get_or_insert_with(|| Syntax::english().worker());
+        growth.explain(&syntax.parse(&words), &verdict.tokens, &probabilities)
     }
 
-    /// The concepts of the last utterance; none if the model judges words.
-    pub fn found(&self) -> Vec<Found<'m>> {
-        let Runner::Span(runner) = &self.runner else { return Vec::new() };
-        let slot = |slot: u32| tags::split(self.model.features.labels.name(1 + 2 * slot)).1;
-        (runner.concepts.iter().zip(&runner.doubts).zip(runner.unknown()))
-            .map(|((concept, &doubt), unknown)| Found {
-                start: concept.start,
-                end: concept.end,
-                slot: slot(concept.slot),
-                uncertainty: doubt.into(),
+    /// The probability of the label of each word.
+    fn label_probabilities(&self) -> Vec<f32> {
+        let labels = &self.decoded.labels;
+        self.probabilities.rows().zip(labels).map(|(row, &label)| row[label as usize]).collect()
+    }
+
+    fn assemble<'t>(
+        &self,
+        policy: &Policy,
+        verdict: &Verdict,
+        grown: Vec<Option<Why>>,
+        text: &'t str,
+    ) -> Annotation<'t> {
+        let parts = Parts {
+            labels: &self.model.features.labels,
+            intent: self.intents().into_iter().next(),
+            decoded: &self.decoded,
+            probabilities: &self.probabilities,
+            assessment: &self.assessment,
+            policy,
+            verdict,
+            grown,
+        };
+        let places: Vec<(usize, usize)> = self.tokens.iter().map(|token| (token.start, token.end)).collect();
+        parts.assemble(text, &places)
+    }
+
+    /// The tagger's own labels for words that are given as they are, and the likeliest intent (empty if there is none).
+    pub fn tag<S: AsRef<str>>(&mut self, words: &[S]) -> (Vec<Arc<str>>, Arc<str>) {
+        self.read(words);
+        let Features { labels, intents, .. } = &*self.model.features;
+        let found = self.decoded.labels.iter().map(|&label| labels.name(label).clone()).collect();
+        let intent = self.decoded.intents.rows().next().and_then(largest);
+        (found, intent.map_or("".into(), |(intent, _)| intents.name(intent).clone()))
+    }
+
+    /// Encodes, decodes and assesses words that are given as they are.
+    fn read<S: AsRef<str>>(&mut self, words: &[S]) {
+        let Model { normalizer, features, .. } = &self.model;
+        let words = words.iter().map(|word| normalizer.vocabulary_form(word.as_ref()));
+        features.encode(words, |word| self.session.needs_form(word), &mut self.encoded);
+        self.decode();
+        let policy = self.model.policy.clone();
+        self.assess(&policy);
+    }
+
+    /// The intents of the last utterance, the likeliest first; none if the corpus had no intents.
+    pub fn intents(&self) -> Vec<Choice> {
+        let mut probabilities = self.decoded.intents.clone();
+        probabilities.softmax(self.kernels);
+        let row = probabilities.rows().next().unwrap_or(&[]);
+        let names = self.model.features.intents.names();
+        let named = row.iter().zip(names).filter(|(_, name)| !name.is_empty());
+        let mut choices: Vec<Choice> =
+            named.map(|(&probability, name)| Choice { name: name.clone(), probability }).collect();
+        choices.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+        choices
+    }
+
+    /// The spans of the last utterance that was tagged; none if the model labels words.
+    pub fn found(&self) -> Vec<Found> {
+        let labels = &self.model.features.labels;
+        let verdict = self.model.policy.decide(&self.assessment, &self.decoded);
+        (self.decoded.spans.iter().zip(&self.assessment.spans).zip(verdict.spans))
+            .map(|((span, &uncertainty), unknown)| Found {
+                start: span.start,
+                end: span.end,
+                slot: labels.slot(span.slot).clone(),
+                uncertainty,
                 unknown,
             })
             .collect()
     }
 
-    /// How unlike the training set the utterance is that was tagged last ([`Worker::tag`]).
-    pub fn strangeness(&self) -> f64 {
-        strangeness(&self.logits)
+    /// How unlike the training set the last utterance is.
+    pub fn out_of_scope(&self) -> f64 {
+        self.model.policy.out_of_scope.of(&self.decoded)
     }
 
-    /// Whether the last utterance is refused.
+    /// Whether the last utterance is rejected.
     pub fn rejects(&self) -> bool {
-        self.model.reject().is_some_and(|highest| self.strangeness() > highest)
+        self.model.policy.decide(&self.assessment, &self.decoded).reject
     }
 
-    /// What speaks for and against each concept of the last utterance, if the model judges concepts; for experiments.
+    /// What speaks for and against each span of the last utterance that was tagged, if it was read as a whole and the model
+    /// finds spans; for experiments.
     pub fn evidence(&self) -> Vec<Evidence> {
-        match &self.runner {
-            Runner::Span(runner) if runner.n_words() <= MAX_WORDS => runner.evidence(),
-            _ => Vec::new(),
+        let Tags::Spans { slots, .. } = &self.session.emissions().tags else { return Vec::new() };
+        if slots.len() != self.encoded.tokens.len() {
+            return Vec::new();
         }
-    }
-
-    /// What is thought of a word whose probabilities are in the place of its logits.
-    fn doubt(
-        &self,
-        token_idx: usize,
-        first_choice: &'m str,
-        unknown: bool,
-        grown: Option<Why>,
-    ) -> Option<Doubt<'m>> {
-        let threshold = self.model.threshold.as_ref()?;
-        let names = &self.model.features.labels;
-        let row = self.logits.slots().nth(token_idx)?;
-        let runner_up = |(label, probability)| RunnerUp { label: names.name(label).into(), probability };
-        Some(Doubt {
-            first_choice,
-            uncertainty: self.runner.uncertainty()[token_idx],
-            unknown,
-            reason: Reason {
-                score: &threshold.score,
-                threshold: threshold.value,
-                runners_up: next_largest(row, RUNNERS_UP).into_iter().map(runner_up).collect(),
-            },
-            grown,
-        })
-    }
-
-    /// The tagger's own labels for words that are given as they are, and the likeliest intent (empty if there is none).
-    pub fn tag<S: AsRef<str>>(&mut self, words: &[S]) -> (Vec<&'m str>, &'m str) {
-        let model = self.model;
-        let words = words.iter().map(|word| model.normalizer.vocabulary_form(word.as_ref()));
-        self.runner.read(words, &mut self.logits);
-        let labels = self.runner.labels(&self.logits);
-        let labels = labels.into_iter().map(|id| model.features.labels.name(id)).collect();
-        (labels, self.intent().map_or("", |intent| intent.name))
-    }
-
-    fn intent(&self) -> Option<Choice<'m>> {
-        let (id, probability) = largest(self.logits.intents())?;
-        let name = self.model.features.intents.name(id);
-        (!name.is_empty()).then_some(Choice { name, probability })
-    }
-
-    /// The intents of the text that was annotated last, the likeliest first; none if the corpus had no intents.
-    pub fn intents(&self) -> Vec<Choice<'m>> {
-        let choice = |(&probability, name): (&f32, &'m String)| Choice { name, probability };
-        let choices = self.logits.intents().iter().zip(self.model.features.intents.names()).map(choice);
-        let mut choices: Vec<Choice<'m>> = choices.filter(|choice| !choice.name.is_empty()).collect();
-        choices.sort_by(|a, b| b.probability.total_cmp(&a.probability));
-        choices
+        let evidence = |span: &Hypothesis| {
+            let rows = slots.rows().skip(span.start).take(span.end - span.start);
+            Evidence::new(span, rows, self.novelty(span))
+        };
+        self.decoded.spans.iter().map(evidence).collect()
     }
 
     /// Counts how the model does on labelled utterances.
@@ -564,7 +379,7 @@ impl<'m> Worker<'m> {
         let mut evaluation = Evaluation::new(mode);
         for utterance in utterances {
             let (labels, intent) = self.tag(&utterance.words);
-            evaluation.add(&utterance.labels, &labels, &utterance.intent, intent)?;
+            evaluation.add(&utterance.labels, &labels, &utterance.intent, &intent)?;
         }
         Ok(evaluation)
     }

@@ -1,7 +1,6 @@
 //! How far a hidden state is from those of training words.
 
-use crate::encoder::Kernels;
-use crate::encoder::kernel::{Buffer, Dots, padded};
+use crate::kernel::{Buffer, Dots, Kernels, padded};
 use crate::random::Random;
 use crate::{Error, Result};
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::normal::{LoneS, Words, normal_form};
-use crate::corpus::{UNKNOWN, tags};
+use crate::label::{self, UNKNOWN};
 use crate::{Annotation, Error, Result};
 
 /// The longest phrase, in words.
@@ -163,8 +163,8 @@ impl Source {
         let word = |text: &str| text.split_whitespace().collect::<Vec<_>>().join("_");
         (!annotation.tokens.is_empty()).then(|| Source {
             words: annotation.tokens.iter().map(|token| word(token.text).to_lowercase()).collect(),
-            labels: annotation.tokens.iter().map(|token| token.label.clone().into_owned()).collect(),
-            intent: annotation.intent.as_ref().map_or(String::new(), |intent| intent.name.to_owned()),
+            labels: annotation.tokens.iter().map(|token| token.label.to_string()).collect(),
+            intent: annotation.intent.as_ref().map_or(String::new(), |intent| intent.name.to_string()),
         })
     }
 
@@ -177,7 +177,7 @@ impl Source {
     fn check(&self) -> Result<()> {
         let bad = |text: &str| text.is_empty() || text.contains(|c: char| c.is_whitespace() || c == '\0');
         let is_label = |label: &str| {
-            label == "O" || matches!(tags::split(label), ("B" | "I", slot) if !slot.is_empty() && !bad(slot))
+            label == "O" || matches!(label::split(label), ("B" | "I", slot) if !slot.is_empty() && !bad(slot))
         };
         let problem = if self.words.is_empty() || self.words.iter().any(|word| bad(word)) {
             "the source has no words, or one with white space".to_owned()

@@ -60,7 +60,7 @@ fn utterance(source: &Source, line: usize) -> Utterance {
     let labels = if source.labels.is_empty() { outside() } else { source.labels.clone() };
     // What nobody could name is not to be learnt.
     let known = |label: String| {
-        if crate::corpus::tags::split(&label).1 == crate::corpus::UNKNOWN { "O".to_owned() } else { label }
+        if crate::label::split(&label).1 == crate::label::UNKNOWN { "O".to_owned() } else { label }
     };
     let labels = labels.into_iter().map(known).collect();
     Utterance { words: source.words.clone(), labels, truth: None, intent: source.intent.clone(), line }

@@ -17,7 +17,6 @@
 //! likeliest, whatever it made of the words in the end. Where memory wins, its words have its label; what is left of a
 //! span of the tagger that it cuts keeps its own. `docs/memory.md` has what the rule gives and what others would.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::Serialize;
@@ -25,9 +24,8 @@ use serde::Serialize;
 use super::index::Found;
 use super::normal::{LoneS, Words};
 use crate::Annotation;
-use crate::corpus::tags;
-use crate::engine::{Action, TokenLabel};
-use crate::spans::assemble_at;
+use crate::answer::{Decision, TokenLabel, spans_at};
+use crate::label;
 
 /// A word as a tagger leaves it.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,7 +146,7 @@ impl Rule {
         };
         let first = same.iter().find(wins)?;
         let mut best = (first, first.slot, score(covered, first.slot));
-        let labels = covered.iter().flat_map(|word| &word.choices).map(|&(label, _)| tags::split(label).1);
+        let labels = covered.iter().flat_map(|word| &word.choices).map(|&(label, _)| label::split(label).1);
         for slot in same.iter().map(|found| found.slot).chain(labels) {
             let score = score(covered, slot);
             if score > best.2
@@ -179,7 +177,7 @@ fn same_kind(slot: &str, other: &str) -> bool {
 /// half: of a city after `to`, it may think of a `toloc.airport_code`.
 fn score(words: &[TaggedWord<'_>], slot: &str) -> f32 {
     let role = slot.rsplit_once('.').map(|(role, _)| role);
-    let weight = |label: &str| match tags::split(label) {
+    let weight = |label: &str| match label::split(label) {
         ("B" | "I", other) if other == slot => 1.0,
         ("B" | "I", other) if role.is_some() && other.rsplit_once('.').map(|(role, _)| role) == role => 0.5,
         _ => 0.0,
@@ -203,12 +201,12 @@ fn covered(text: &str, found: &Found<'_>, words: &[TaggedWord<'_>]) -> Option<Ra
 
 /// The slot that the tagger gives to exactly these words.
 fn slot_of<'a>(words: &[TaggedWord<'a>], span: &Range<usize>) -> Option<&'a str> {
-    let ("B" | "I", slot) = tags::split(words[span.start].label) else { return None };
-    let goes_on = |word: &TaggedWord<'_>| tags::split(word.label) == ("I", slot);
+    let ("B" | "I", slot) = label::split(words[span.start].label) else { return None };
+    let goes_on = |word: &TaggedWord<'_>| label::split(word.label) == ("I", slot);
     let is_whole =
         words[span.start + 1..span.end].iter().all(goes_on) && !words.get(span.end).is_some_and(goes_on);
-    let begins = tags::split(words[span.start].label).0 == "B"
-        || span.start.checked_sub(1).is_none_or(|before| tags::split(words[before].label).1 != slot);
+    let begins = label::split(words[span.start].label).0 == "B"
+        || span.start.checked_sub(1).is_none_or(|before| label::split(words[before].label).1 != slot);
     (is_whole && begins).then_some(slot)
 }
 
@@ -239,16 +237,17 @@ impl<'t> Remembered<'t> {
             relabel(&mut annotation, recalled);
         }
         if !memory.is_empty() {
-            let labels: Vec<&str> = annotation.tokens.iter().map(|token| token.label.as_ref()).collect();
-            let places = annotation.tokens.iter().map(|token| (token.start, token.end));
-            let mut spans = assemble_at(annotation.text, &places.collect::<Vec<_>>(), &labels);
+            let labels: Vec<&str> = annotation.tokens.iter().map(|token| &*token.label).collect();
+            let places: Vec<(usize, usize)> =
+                annotation.tokens.iter().map(|token| (token.start, token.end)).collect();
+            let mut spans = spans_at(annotation.text, &places, &labels);
             for span in &mut spans {
                 let same = annotation.spans.iter().find(|old| (old.start, old.end) == (span.start, span.end));
                 span.guess = same.and_then(|old| old.guess.clone());
             }
             annotation.spans = spans;
             // What is remembered need not be asked about, and is nothing to refuse.
-            annotation.action = Action::of(&annotation.spans);
+            annotation.decision = Decision::of(&annotation.spans);
         }
         Remembered { annotation, memory }
     }
@@ -256,15 +255,15 @@ impl<'t> Remembered<'t> {
 
 fn tagged_words<'a>(annotation: &'a Annotation<'_>, has_seen: impl Fn(&str) -> bool) -> Vec<TaggedWord<'a>> {
     let word = |token: &'a TokenLabel<'_>| {
-        let doubt = token.doubt.as_ref();
-        let first_choice = doubt.map_or(token.label.as_ref(), |doubt| doubt.first_choice);
-        let runners_up = doubt.into_iter().flat_map(|doubt| &doubt.reason.runners_up);
-        let others = runners_up.map(|other| (other.label.as_ref(), other.probability));
+        let verdict = token.verdict.as_ref();
+        let first_choice = verdict.map_or(&*token.label, |verdict| &verdict.first_choice);
+        let runners_up = verdict.into_iter().flat_map(|verdict| &verdict.reason.runners_up);
+        let others = runners_up.map(|other| (&*other.label, other.probability));
         TaggedWord {
             start: token.start,
             end: token.end,
             label: &token.label,
-            unknown: doubt.is_some_and(|doubt| doubt.unknown),
+            unknown: verdict.is_some_and(|verdict| verdict.unknown),
             seen: seen(token.text, &has_seen),
             choices: std::iter::once((first_choice, token.probability)).chain(others).collect(),
         }
@@ -285,13 +284,13 @@ fn seen(text: &str, has_seen: impl Fn(&str) -> bool) -> Seen {
 
 fn relabel(annotation: &mut Annotation<'_>, recalled: &Recalled<'_>) {
     for token_idx in recalled.token_span.clone() {
-        let prefix = if token_idx == recalled.token_span.start { "B" } else { "I" };
-        annotation.tokens[token_idx].label = Cow::Owned(format!("{prefix}-{}", recalled.slot));
+        let label = label::iob(&recalled.slot, token_idx == recalled.token_span.start);
+        annotation.tokens[token_idx].label = label.into();
     }
     // What was cut off begins anew.
     if let Some(next) = annotation.tokens.get_mut(recalled.token_span.end)
-        && let ("I", slot) = tags::split(&next.label)
+        && let ("I", slot) = label::split(&next.label)
     {
-        next.label = Cow::Owned(format!("B-{slot}"));
+        next.label = label::iob(slot, true).into();
     }
 }

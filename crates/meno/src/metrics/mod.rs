@@ -33,7 +33,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::corpus::tags::{self, TokenSpanRef};
+use crate::label::{self, TokenSpanRef};
 use crate::{Error, Result};
 
 /// Counts utterances; nothing of them is kept, so memory grows with the number of slot types only.
@@ -50,10 +50,10 @@ pub struct Evaluation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// As conlleval and seqeval's default mode: an orphan `I-x` is a slot. See [`tags::spans`].
+    /// As conlleval and seqeval's default mode: an orphan `I-x` is a slot. See [`label::spans`].
     #[default]
     Conlleval,
-    /// As seqeval's `mode="strict", scheme=IOB2`: an orphan `I-x` is not. See [`tags::spans_strict`].
+    /// As seqeval's `mode="strict", scheme=IOB2`: an orphan `I-x` is not. See [`label::spans_strict`].
     Strict,
 }
 
@@ -93,8 +93,8 @@ impl Evaluation {
             return Err(Error::LabelCount { utterance, gold: gold.len(), predicted: predicted.len() });
         }
         match self.mode {
-            Mode::Conlleval => self.count(tags::iter_spans(gold), tags::iter_spans(predicted)),
-            Mode::Strict => self.count(tags::iter_spans_strict(gold), tags::iter_spans_strict(predicted)),
+            Mode::Conlleval => self.count(label::iter_spans(gold), label::iter_spans(predicted)),
+            Mode::Strict => self.count(label::iter_spans_strict(gold), label::iter_spans_strict(predicted)),
         }
         let n_right =
             gold.iter().zip(predicted).filter(|(gold, label)| gold.as_ref() == label.as_ref()).count();

@@ -11,15 +11,16 @@
 //! - **c**: as a, and every wrong prediction of a known slot that overlaps a new concept;
 //! - **d**: all predicted spans, though only new concepts are to be found.
 //!
-//! Labels are read as conlleval reads them ([`tags::iter_spans`]).
+//! Labels are read as conlleval reads them ([`label::iter_spans`]).
 
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Scores, SlotCounts};
-use crate::corpus::tags::{self, TokenSpanRef};
-use crate::corpus::{UNKNOWN, Utterance};
+use crate::corpus::Utterance;
+use crate::label::UNKNOWN;
+use crate::label::{self, TokenSpanRef};
 use crate::{Error, Result};
 
 /// Counts over utterances.
@@ -74,16 +75,16 @@ impl NewConcepts {
             let utterance = self.utterances + 1;
             return Err(Error::LabelCount { utterance, gold, predicted: predicted.len() });
         }
-        let gold: Vec<GoldSpan<'_>> = tags::iter_spans(labels)
+        let gold: Vec<GoldSpan<'_>> = label::iter_spans(labels)
             .map(|span| GoldSpan {
-                span: TokenSpanRef { slot: tags::split(&truth[span.start]).1, ..span },
+                span: TokenSpanRef { slot: label::split(&truth[span.start]).1, ..span },
                 is_new: span.slot == UNKNOWN,
             })
             .collect();
         self.utterances += 1;
         self.slots += gold.len();
         self.concepts += gold.iter().filter(|gold| gold.is_new).count();
-        for span in tags::iter_spans(predicted) {
+        for span in label::iter_spans(predicted) {
             self.count(&gold, span);
         }
         Ok(())

@@ -6,23 +6,33 @@
 //! *needless*, which are asked about with right limits though the guess was right. For **utterances**: those with a
 //! needless question about any concept, new or known.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
-use crate::corpus::{UNKNOWN, Utterance, tags};
+use crate::corpus::Utterance;
+use crate::label::{self, TokenSpan, UNKNOWN};
 
 /// A concept that a tagger found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found<'a> {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
     /// The first word.
     pub start: usize,
     /// One past the last word.
     pub end: usize,
     /// The slot that it most likely fills.
-    pub slot: &'a str,
+    pub slot: Arc<str>,
     /// How unsure the tagger is of it.
     pub uncertainty: f64,
     /// Whether it is asked about.
     pub unknown: bool,
+}
+
+impl Found {
+    /// Whether it is this span, in its slot.
+    pub fn is(&self, span: &TokenSpan) -> bool {
+        (self.start, self.end, &*self.slot) == (span.start, span.end, span.slot.as_str())
+    }
 }
 
 /// Counts over utterances.
@@ -51,18 +61,14 @@ pub struct QuestionShares {
 
 impl Questions {
     /// Counts an utterance.
-    pub fn add(&mut self, utterance: &Utterance, found: &[Found<'_>]) {
-        let truth = tags::spans(utterance.truth.as_ref().unwrap_or(&utterance.labels));
-        let is_right = |found: &Found<'_>| {
-            truth.iter().any(|span| {
-                (span.start, span.end, span.slot.as_str()) == (found.start, found.end, found.slot)
-            })
-        };
+    pub fn add(&mut self, utterance: &Utterance, found: &[Found]) {
+        let truth = label::spans(utterance.truth.as_ref().unwrap_or(&utterance.labels));
+        let is_right = |found: &Found| truth.iter().any(|span| found.is(span));
         self.utterances += 1;
         self.needless_utterances += usize::from(found.iter().any(|found| found.unknown && is_right(found)));
-        for span in tags::iter_spans(&utterance.labels).filter(|span| span.slot == UNKNOWN) {
-            let exact = |found: &&Found<'_>| (found.start, found.end) == (span.start, span.end);
-            let touches = |found: &&Found<'_>| found.start < span.end && span.start < found.end;
+        for span in label::iter_spans(&utterance.labels).filter(|span| span.slot == UNKNOWN) {
+            let exact = |found: &&Found| (found.start, found.end) == (span.start, span.end);
+            let touches = |found: &&Found| found.start < span.end && span.start < found.end;
             let right = found.iter().find(exact).filter(|found| is_right(found));
             let asked = found.iter().filter(touches).any(|found| found.unknown);
             self.concepts += 1;
@@ -88,12 +94,12 @@ impl Questions {
 mod tests {
     use super::*;
 
-    fn found(start: usize, end: usize, slot: &str, unknown: bool) -> Found<'_> {
-        Found { start, end, slot, uncertainty: 0.0, unknown }
+    fn found(start: usize, end: usize, slot: &str, unknown: bool) -> Found {
+        Found { start, end, slot: slot.into(), uncertainty: 0.0, unknown }
     }
 
     /// `play blue hills in rome`, where blue hills is a new song.
-    fn check(found: &[Found<'_>], silent: usize, asked: usize, needless: usize, needless_utterances: usize) {
+    fn check(found: &[Found], silent: usize, asked: usize, needless: usize, needless_utterances: usize) {
         let labels = |labels: &str| labels.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let utterance = Utterance {
             labels: labels("O B-unknown I-unknown O B-city"),

@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use crate::dirichlet::ln_gamma;
+use crate::math::special::ln_gamma;
 
 /// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

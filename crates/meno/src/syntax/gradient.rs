@@ -10,8 +10,8 @@ use super::network::{
 };
 use super::parser::{best, softmax};
 use super::transitions::{Action, Configuration};
-use crate::encoder::kernel::{Buffer, Kernels, Start};
-use crate::encoder::{Dropout, Linear, Product, Rows, RowsMut, row_of, rows_end};
+use crate::kernel::{Buffer, Kernels, Start};
+use crate::nn::{Dropout, Linear, Product, Rows, RowsMut, row_of, rows_end};
 use crate::random::Random;
 
 /// A sentence as numbers.
@@ -408,7 +408,7 @@ fn d_cross_entropy(logits: &mut [f32], right: usize, weight: f32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encoder::{Parameters, transpose};
+    use crate::nn::{Parameters, transpose};
     use crate::syntax::network::Shape;
 
     fn examples() -> Vec<Example> {

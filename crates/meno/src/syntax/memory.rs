@@ -9,7 +9,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use super::lexicon::{Identity, NO_ROW, Reader};
 use super::model::Model;
-use crate::encoder::kernel::{Buffer, Gemm, Kernels, LANES, Right, Start, Strided, Term};
+use crate::kernel::{Buffer, Gemm, Kernels, LANES, Right, Start, Strided, Term};
 
 /// Words remembered at most; then it begins anew. A word takes about a kilobyte.
 const MOST_WORDS: usize = 4096;

@@ -8,13 +8,12 @@
 //! - `lexicon`, `memory`, `network`, `transitions`, `parser`, `model`: what finds the trees.
 //! - `gradient`, `train`: how it learns that.
 //! - `evaluate`: how good it is.
-//! - `phrase`, `growth`, `yardstick`: from unknown words to phrases, as a model does it, and how well that works.
+//! - `phrase`, `yardstick`: from unknown words to phrases, and how well that works.
 
 mod clitics;
 pub mod conllu;
 pub mod evaluate;
 mod gradient;
-mod growth;
 mod lexicon;
 mod memory;
 mod model;
@@ -30,10 +29,9 @@ mod upos;
 pub mod yardstick;
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use evaluate::Scores;
-pub use growth::{Growth, Opinion, Pretence};
 pub use model::Record;
 pub use train::SyntaxSettings;
 pub use treebank::{Tree, utterance_key};
@@ -41,10 +39,8 @@ pub use upos::Upos;
 
 use conllu::Sentence;
 
-use crate::encoder::Kernels;
+use crate::kernel::Kernels;
 use crate::{Error, Result};
-
-const ENGLISH: &[u8] = include_bytes!("../../../../models/english.syntax");
 
 /// Tags and tree of a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +56,7 @@ pub struct Parse {
 /// A tagger and parser.
 #[derive(Clone, Debug)]
 pub struct Syntax {
-    model: model::Model,
+    model: Arc<model::Model>,
 }
 
 impl Syntax {
@@ -74,22 +70,23 @@ impl Syntax {
     ) -> Result<Option<Self>> {
         let model = train::train(trees, settings, watch)?;
         // What is kept is what the file holds, so that a model is the same before and after it was saved.
-        Ok(model.continue_value().map(|model| Syntax {
-            model: model::Model::from_bytes(&model.to_bytes()).expect("what was written can be read"),
-        }))
+        let reread = |model: model::Model| model::Model::from_bytes(&model.to_bytes());
+        let model = model.continue_value().map(|model| reread(model).expect("what was written can be read"));
+        Ok(model.map(|model| Syntax { model: Arc::new(model) }))
     }
 
     /// Reads the bytes of a model file.
     pub fn load(bytes: &[u8]) -> Result<Self> {
         let model = model::Model::from_bytes(bytes);
         let model = model.map_err(|problem| Error::Model { path: "syntax model".into(), problem })?;
-        Ok(Syntax { model })
+        Ok(Syntax { model: Arc::new(model) })
     }
 
     /// The model for English that comes with meno, trained on UD English EWT and UD English ATIS: see `models/`, also for
     /// its licence, which is not that of the program.
     pub fn english() -> Self {
-        Syntax::load(ENGLISH).expect("a test loads it")
+        static SYNTAX: OnceLock<Syntax> = OnceLock::new();
+        SYNTAX.get_or_init(|| Syntax::load(meno_english_syntax::SYNTAX).expect("a test loads it")).clone()
     }
 
     /// The bytes of the model file; the same model gives the same bytes.
@@ -103,19 +100,23 @@ impl Syntax {
     }
 
     /// Something that parses, with buffers of its own.
-    pub fn worker(&self) -> SyntaxWorker<'_> {
-        SyntaxWorker { model: &self.model, kernels: Kernels::best(), parser: parser::Parser::default() }
+    pub fn worker(&self) -> SyntaxWorker {
+        SyntaxWorker {
+            model: self.model.clone(),
+            kernels: Kernels::best(),
+            parser: parser::Parser::default(),
+        }
     }
 }
 
 /// Parses sentence after sentence.
-pub struct SyntaxWorker<'a> {
-    model: &'a model::Model,
+pub struct SyntaxWorker {
+    model: Arc<model::Model>,
     kernels: Kernels,
     parser: parser::Parser,
 }
 
-impl SyntaxWorker<'_> {
+impl SyntaxWorker {
     /// Tags and tree of the words of an utterance, in which clitics may be part of a word (`what's`) or bare (`what s`).
     pub fn parse(&mut self, words: &[&str]) -> Parse {
         let mut pieces = Vec::with_capacity(words.len());
@@ -126,7 +127,7 @@ impl SyntaxWorker<'_> {
 
     /// Tags and tree of the words of a treebank: clitics are words of their own.
     pub fn parse_words<S: AsRef<str>>(&mut self, words: &[S]) -> Parse {
-        let configuration = self.parser.parse(self.model, self.kernels, words);
+        let configuration = self.parser.parse(&self.model, self.kernels, words);
         let nodes = (1..=words.len() as u32).map(|word| configuration.node(word));
         let (mut heads, mut relations) = (Vec::new(), Vec::new());
         for node in nodes {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::lexicon::Lexicon;
 use super::network::{Network, Shape};
 use super::upos::Upos;
-use crate::encoder::{Parameters, Tensor};
+use crate::nn::{Parameters, Tensor};
 
 /// The version of the file format.
 const FORMAT: u32 = 1;

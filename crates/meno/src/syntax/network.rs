@@ -11,8 +11,8 @@
 
 use super::lexicon::NO_ROW;
 use super::transitions::Configuration;
-use crate::encoder::kernel::{Buffer, Gemm, Kernels, LANES, Right, Start, Strided, Term};
-use crate::encoder::{
+use crate::kernel::{Buffer, Gemm, Kernels, LANES, Right, Start, Strided, Term};
+use crate::nn::{
     Batch, BiLstm, BiLstmState, Dropout, Layout, Linear, LstmNames, Parameters, Rows, RowsMut, Tensor, row_of,
 };
 use crate::random::Random;

@@ -5,7 +5,7 @@ use super::model::Model;
 use super::network::{Workspace, apply};
 use super::transitions::{Action, Configuration};
 use super::upos::Upos;
-use crate::encoder::kernel::{Buffer, Kernels, padded};
+use crate::kernel::{Buffer, Kernels, padded};
 
 /// The buffers of a parse, used again for the next.
 #[derive(Default)]

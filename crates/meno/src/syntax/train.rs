@@ -14,8 +14,8 @@ use super::lexicon::{Keys, Lexicon, NO_ROW, Reader, UNKNOWN_ROW};
 use super::model::{Embedding, Model, Record};
 use super::network::{Network, Shape, add};
 use super::treebank::{Tree, utterance_key};
-use crate::encoder::kernel::{Adam, BETA1, BETA2, Buffer, Kernels, StepSize};
-use crate::encoder::{Parameters, row_of, transpose};
+use crate::kernel::{Adam, BETA1, BETA2, Buffer, Kernels, StepSize};
+use crate::nn::{Parameters, row_of, transpose};
 use crate::random::Random;
 use crate::{Error, Result};
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::phrase::{Rule, grow};
 use super::{Parse, SyntaxWorker, Upos};
 use crate::corpus::Utterance;
-use crate::corpus::tags::{TokenSpan, spans};
+use crate::label::{TokenSpan, spans};
 
 /// What stops a phrase from growing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,7 +98,7 @@ pub struct Row {
 }
 
 /// Measures all methods with all walls.
-pub fn measure(worker: &mut SyntaxWorker<'_>, utterances: &[Utterance]) -> Vec<Row> {
+pub fn measure(worker: &mut SyntaxWorker, utterances: &[Utterance]) -> Vec<Row> {
     let rows = Walls::ALL.into_iter().flat_map(|walls| Method::ALL.map(|method| (method, walls)));
     let mut rows: Vec<Row> = rows
         .map(|(method, walls)| Row { method, walls, all: Tally::default(), slots: BTreeMap::new() })

@@ -9,10 +9,10 @@ use std::path::Path;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
-use super::trainer::{Position, Trainer};
-use super::{Best, Fit, Task, TrainSettings};
-use crate::encoder::Parameters;
+use super::{Best, Fit, TrainSettings};
 use crate::engine::Record;
+use crate::nn::trainer::Position;
+use crate::nn::{Parameters, Task, Trainer};
 use crate::{Error, Result};
 
 /// The state of a training between two steps.
@@ -65,7 +65,7 @@ impl Checkpoint {
         let refuse = |problem: String| {
             Err(Error::Setting {
                 problem,
-                hint: "train anew without --resume, or with the same data and settings".to_owned(),
+                hint: "train anew, or go on with the same data and settings".to_owned(),
             })
         };
         let State { program, settings, corpus, position, steps, seen, best } = self.state;
@@ -73,14 +73,14 @@ impl Checkpoint {
             return refuse(format!("the checkpoint was written by {program}, this is {PROGRAM}"));
         }
         // More epochs may be asked for than at first, unless the learning rate depends on their number.
-        let epochs = if settings.tagger.is_some() { settings.epochs } else { fit.settings.epochs };
+        let epochs = if settings.span_tagger().is_some() { settings.epochs } else { fit.settings.epochs };
         if (TrainSettings { epochs, ..settings.clone() }) != *fit.settings {
             return refuse("the checkpoint is of a training with other settings".to_owned());
         }
         if corpus != fit.fingerprint {
             return refuse("the checkpoint is of a training on other data".to_owned());
         }
-        let len = fit.tagger.layout().len();
+        let len = fit.layout().len();
         let expected = NAMES.len() + usize::from(best.is_some());
         // The optimizer allocates by the number of steps, so it is not believed.
         let whole = trainer.steps_to(position) == Some(steps)
@@ -98,7 +98,7 @@ impl Checkpoint {
             // As if all epochs that are asked for now had been asked for from the start.
             let record = Record { settings: fit.settings.clone(), ..record };
             let floats = self.floats.pop().map(|(_, floats)| floats).unwrap_or_default();
-            let mut parameters = Parameters::zeros(fit.tagger.layout());
+            let mut parameters = Parameters::zeros(fit.layout());
             parameters[..len].copy_from_slice(&floats[..len]);
             Best { record, parameters }
         });

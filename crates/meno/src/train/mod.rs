@@ -4,276 +4,36 @@
 //! taken up again from a [`Checkpoint`] with the same result as if it had never stopped.
 
 mod checkpoint;
-mod concepts;
-mod optimizer;
-mod paper;
-mod substitution;
-mod task;
+mod replacement;
+mod slot_gated;
+mod span_tagger;
 #[cfg(test)]
 mod tests;
-mod trainer;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use crate::corpus::Corpus;
-use crate::encoder::{Calibration, Kernels, Parameters, SlotGated, SlotGatedShape};
-use crate::engine::{MAX_WORDS, Model, Record, SpanModel, Tagger};
-use crate::features::{Features, first_intent};
+use crate::decision::{Policy, PolicySettings};
+use crate::encoder::SpanTaggerShape;
+use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape, SpanTagger, SpanTaggerEncoder};
+use crate::engine::{MAX_WORDS, Model, Record};
+use crate::features::{Alphabet, Example, Features, Forms, Lexicon, Vectors, first_intent};
+use crate::kernel::Kernels;
 use crate::metrics::{Evaluation, Mode, Report};
+use crate::nn::{Layout, Network, Parameters, Task, Trainer};
 use crate::text::Normalizer;
-use crate::vectors::Vectors;
 use crate::{Error, Result};
 
-use concepts::Concepts;
-pub(crate) use concepts::Sentence;
-use paper::Paper;
-use substitution::Substitutes;
-use task::Task;
+pub use slot_gated::SlotGatedTask;
+use span_tagger::SpanTaggerTask;
 
+pub use crate::settings::{
+    Architecture, CalibrationSettings, MentionReplacement, SpanTaggerSettings, TrainSettings,
+};
 pub use checkpoint::Checkpoint;
-pub use paper::Example;
-pub use substitution::Substitution;
-pub use trainer::Trainer;
-
-/// How to train; the defaults are those of Goo et al. (2018), read as `docs/math.md` says.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TrainSettings {
-    /// Passes over the data.
-    pub epochs: usize,
-    /// Utterances of a step.
-    pub batch: usize,
-    /// Learning rate of Adam.
-    pub rate: f32,
-    /// How much the slots count in the loss; the intent counts 1.
-    pub slot_weight: f32,
-    /// Share of activations dropped before and after the LSTM.
-    pub dropout: f32,
-    /// The gradient's global norm is clipped to this.
-    pub clip: f32,
-    /// Width of a word embedding; a multiple of 16.
-    pub embedding: usize,
-    /// Width of the hidden state of one direction; a multiple of 16.
-    pub hidden: usize,
-    /// The second loss, if there is to be one.
-    pub calibrate: Option<CalibrationSettings>,
-    /// How to train the span tagger; the slot-gated one is trained without it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tagger: Option<TaggerSettings>,
-    /// What all randomness comes from.
-    pub seed: u64,
-}
-
-/// What only the span tagger has.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TaggerSettings {
-    /// Layers of the LSTM: 1 or 2.
-    pub layers: usize,
-    /// Width of a character's embedding; a multiple of 16.
-    pub character: usize,
-    /// Filters over the characters of a word; a multiple of 16.
-    pub filters: usize,
-    /// Whether the letters of a word are read.
-    pub letters: bool,
-    /// Whether words have the frozen vectors that come with the program.
-    pub vectors: bool,
-    /// A word that occurs n times is read as one outside the vocabulary with probability a / (a + n); this is a.
-    pub unknown_words: f32,
-    /// What the logit of being outside of all concepts loses for a word that never was.
-    pub outside_penalty: f64,
-    /// The learning rate falls evenly to this share of it.
-    pub last_rate: f32,
-    /// How concepts are replaced by others.
-    pub substitution: Substitution,
-}
-
-impl Default for TaggerSettings {
-    fn default() -> Self {
-        TaggerSettings {
-            layers: 2,
-            character: 32,
-            filters: 64,
-            letters: true,
-            vectors: true,
-            unknown_words: 1.0,
-            outside_penalty: 2.0,
-            last_rate: 0.02,
-            substitution: Substitution::default(),
-        }
-    }
-}
-
-/// The second loss: the entropy of the calibrated Dirichlet distributions is made large.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CalibrationSettings {
-    /// How much the entropy of a word counts beside its cross entropy.
-    pub lambda: f32,
-    /// A word that occurs n times is read as one outside the vocabulary with probability a / (a + n); this is a. The label
-    /// of a word read so is not told: only its entropy counts.
-    pub unknown_words: f32,
-    /// The bounds of the calibration.
-    #[serde(flatten)]
-    pub bounds: Calibration,
-}
-
-impl Default for CalibrationSettings {
-    fn default() -> Self {
-        CalibrationSettings { lambda: 1e-3, unknown_words: 1.0, bounds: Calibration::default() }
-    }
-}
-
-impl Default for TrainSettings {
-    fn default() -> Self {
-        TrainSettings {
-            epochs: 20,
-            batch: 16,
-            rate: 2e-3,
-            slot_weight: 16.0,
-            dropout: 0.5,
-            clip: 5.0,
-            embedding: 64,
-            hidden: 64,
-            calibrate: None,
-            tagger: None,
-            seed: 1,
-        }
-    }
-}
-
-impl TrainSettings {
-    /// The defaults with the second loss.
-    pub fn calibrated() -> Self {
-        TrainSettings { calibrate: Some(CalibrationSettings::default()), ..TrainSettings::default() }
-    }
-
-    /// The defaults of the span tagger.
-    pub fn tagger() -> Self {
-        TrainSettings {
-            epochs: 30,
-            batch: 32,
-            rate: 2.5e-3,
-            slot_weight: 4.0,
-            dropout: 0.4,
-            hidden: 96,
-            tagger: Some(TaggerSettings::default()),
-            ..TrainSettings::default()
-        }
-    }
-
-    /// The learning rate when this share of all steps is done.
-    fn rate_at(&self, share: f32) -> f32 {
-        let last = self.tagger.as_ref().map_or(1.0, |tagger| tagger.last_rate);
-        self.rate * (1.0 - (1.0 - last) * share)
-    }
-
-    fn unknown_words(&self) -> f32 {
-        self.calibrate.map_or(0.0, |settings| settings.unknown_words)
-    }
-
-    /// Refuses what cannot work, naming the value.
-    pub fn check(&self) -> Result<()> {
-        let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
-        for (name, width) in [("embedding", self.embedding), ("hidden", self.hidden)] {
-            if width == 0 || width > 4096 || !width.is_multiple_of(16) {
-                return refuse(format!("{name} is {width}"), "widths are multiples of 16 up to 4096");
-            }
-        }
-        if self.epochs == 0 || self.batch == 0 {
-            return refuse(
-                format!("{} epochs with batches of {}", self.epochs, self.batch),
-                "both must be at least 1",
-            );
-        }
-        if !(0.0..=0.9).contains(&self.dropout) {
-            return refuse(format!("dropout is {}", self.dropout), "it is a share from 0 to 0.9");
-        }
-        for (name, value) in [("rate", self.rate), ("slot_weight", self.slot_weight), ("clip", self.clip)] {
-            if !value.is_finite() || value <= 0.0 {
-                return refuse(format!("{name} is {value}"), "it must be a positive number");
-            }
-        }
-        if self.calibrate.is_some() && self.tagger.is_some() {
-            return refuse(
-                "a tagger with a second loss".to_owned(),
-                "the second loss is of the slot-gated tagger alone",
-            );
-        }
-        self.tagger.as_ref().map_or(Ok(()), TaggerSettings::check)?;
-        self.calibrate.as_ref().map_or(Ok(()), CalibrationSettings::check)
-    }
-}
-
-impl TaggerSettings {
-    fn check(&self) -> Result<()> {
-        let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
-        for (name, width) in [("character", self.character), ("filters", self.filters)] {
-            if width == 0 || width > 4096 || !width.is_multiple_of(16) {
-                return refuse(format!("{name} is {width}"), "widths are multiples of 16 up to 4096");
-            }
-        }
-        if !(1..=2).contains(&self.layers) {
-            return refuse(format!("layers is {}", self.layers), "there are 1 or 2");
-        }
-        if !(0.0..=1e3).contains(&self.outside_penalty) {
-            return refuse(
-                format!("outside_penalty is {}", self.outside_penalty),
-                "it is a number from 0 to 1000",
-            );
-        }
-        if !(0.0..=1e3).contains(&self.unknown_words) {
-            return refuse(
-                format!("unknown_words is {}", self.unknown_words),
-                "it is a number from 0 to 1000",
-            );
-        }
-        let Substitution { utterances, concepts, same_slot, any_slot, patterns, spliced, same_words, .. } =
-            self.substitution;
-        for (name, share) in [
-            ("last_rate", self.last_rate),
-            ("utterances", utterances),
-            ("concepts", concepts),
-            ("same_slot", same_slot),
-            ("any_slot", any_slot),
-            ("same_slot and any_slot together", same_slot + any_slot),
-            ("patterns", patterns),
-            ("spliced", spliced),
-            ("same_words", same_words),
-        ] {
-            if !(0.0..=1.0).contains(&share) {
-                return refuse(format!("{name} is {share}"), "it is a share from 0 to 1");
-            }
-        }
-        Ok(())
-    }
-}
-
-impl CalibrationSettings {
-    fn check(&self) -> Result<()> {
-        let Calibration { delta, scale } = self.bounds;
-        let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
-        if !(0.0..=1.0).contains(&self.lambda) {
-            return refuse(format!("lambda is {}", self.lambda), "it is a weight from 0 to 1");
-        }
-        if !(0.0..=1e3).contains(&self.unknown_words) {
-            return refuse(
-                format!("unknown_words is {}", self.unknown_words),
-                "it is a number from 0 to 1000",
-            );
-        }
-        if !(0.0..=0.9).contains(&delta) {
-            return refuse(format!("delta is {delta}"), "it is a share from 0 to 0.9");
-        }
-        if !(1e-6..=1e6).contains(&scale) {
-            return refuse(format!("scale is {scale}"), "it is a factor from 1e-6 to 1e6");
-        }
-        Ok(())
-    }
-}
 
 /// What is going on during an epoch.
 #[derive(Clone, Copy, Debug)]
@@ -324,41 +84,84 @@ pub enum Outcome {
     Finished(Box<Model>),
     /// It was stopped; the best model so far, if an epoch was finished, and where to go on.
     Stopped {
-        /// The best model so far.
-        best: Option<Box<Model>>,
+        /// The best model so far, or why its policy could not be fitted.
+        best: Option<Result<Box<Model>>>,
         /// Where to go on.
         checkpoint: Box<Checkpoint>,
     },
 }
 
-/// Trains a model on `threads` threads; their number does not change the result.
+impl Outcome {
+    /// The model of a training that nobody stopped.
+    pub fn finished(self) -> Result<Model> {
+        match self {
+            Outcome::Finished(model) => Ok(*model),
+            Outcome::Stopped { .. } => Err(Error::Setting {
+                problem: "the training was stopped".to_owned(),
+                hint: "begin it anew".to_owned(),
+            }),
+        }
+    }
+}
+
+/// What a training needs besides its data and settings.
+#[derive(Debug)]
+pub struct Options {
+    /// How the policy of the finished model is fitted.
+    pub policy: PolicySettings,
+    /// Threads to train on; their number does not change the result.
+    pub threads: usize,
+    /// Where to go on.
+    pub resume: Option<Checkpoint>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { policy: PolicySettings::default(), threads: 1, resume: None }
+    }
+}
+
+/// Trains a model with one thread for each core. The valid set chooses the best epoch and fits the policy.
+pub fn train(train: &Corpus, valid: &Corpus, settings: &TrainSettings) -> Result<Model> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+    fit(train, valid, settings, Options { threads, ..Options::default() }, &mut ())?.finished()
+}
+
+/// Trains a model. It is finished: it says what is unknown, by a policy fitted on the valid set, unless that has no slot.
 pub fn fit(
     train: &Corpus,
     valid: &Corpus,
     settings: &TrainSettings,
-    threads: usize,
-    resume: Option<Checkpoint>,
+    options: Options,
     watch: &mut (dyn Watch + Send),
 ) -> Result<Outcome> {
     settings.check()?;
-    let pool =
-        rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build().map_err(|e| Error::Setting {
-            problem: format!("cannot start {threads} threads: {e}"),
-            hint: "try --threads 1".to_owned(),
-        })?;
-    pool.install(|| Fit::new(train, valid, settings)?.run(resume, watch))
+    options.policy.check()?;
+    let threads = options.threads.max(1);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| Error::Setting {
+        problem: format!("cannot start {threads} threads: {e}"),
+        hint: "ask for fewer".to_owned(),
+    })?;
+    pool.install(|| Fit::new(train, valid, settings, &options.policy)?.run(options.resume, watch))
 }
 
 /// What stays the same during a training.
 struct Fit<'a> {
     valid: &'a Corpus,
     settings: &'a TrainSettings,
+    policy: &'a PolicySettings,
     kernels: Kernels,
     fingerprint: String,
     normalizer: Normalizer,
-    features: Features,
-    tagger: Tagger,
-    sentences: Vec<Sentence>,
+    features: Arc<Features>,
+    examples: Vec<Example>,
+    network: Untrained<'a>,
+}
+
+/// A network without weights.
+enum Untrained<'a> {
+    SlotGated(Box<SlotGated>),
+    SpanTagger { network: Box<SpanTagger>, tagger: &'a SpanTaggerSettings, forms: Forms },
 }
 
 /// The best epoch so far.
@@ -369,81 +172,74 @@ struct Best {
 }
 
 impl<'a> Fit<'a> {
-    fn new(train: &Corpus, valid: &'a Corpus, settings: &'a TrainSettings) -> Result<Self> {
+    fn new(
+        train: &Corpus,
+        valid: &'a Corpus,
+        settings: &'a TrainSettings,
+        policy: &'a PolicySettings,
+    ) -> Result<Self> {
         for corpus in [train, valid] {
-            if corpus.utterances.iter().all(|utterance| utterance.words.is_empty()) {
-                let problem = "no utterance with words in it";
-                return Err(Error::corpus(
-                    &corpus.path,
-                    1,
-                    problem,
-                    "training needs utterances to train and to judge on",
-                ));
-            }
+            demand_words(corpus)?;
         }
-        if let Some(long) = train.utterances.iter().find(|utterance| utterance.words.len() > MAX_WORDS) {
-            let problem = format!("an utterance of {} words", long.words.len());
-            let hint = format!("cut it into utterances of at most {MAX_WORDS} words");
-            return Err(Error::corpus(&train.path, long.line, problem, hint));
-        }
+        demand_short(train)?;
         let normalizer =
             Normalizer::fit(train.utterances.iter().map(|u| u.words.as_slice())).with_digits(true);
         let form = |word: &str| normalizer.vocabulary_form(word).to_owned();
         let mut features = Features::fit(train.utterances.iter(), form);
-        if settings.tagger.is_some() {
-            features = features.with_paired_labels();
+        if settings.span_tagger().is_some() {
+            features.labels = features.labels.paired();
         }
-        let sentences = sentences(train, &normalizer, &features);
-        let tagger = match &settings.tagger {
-            None => Tagger::SlotGated(Box::new(SlotGated::new(SlotGatedShape {
-                words: features.words.len(),
-                labels: features.labels.len(),
-                intents: features.intents.len(),
-                embedding: settings.embedding,
-                hidden: settings.hidden,
-                calibrated: settings.calibrate.is_some(),
-            }))),
-            Some(tagger) => Tagger::Span(Box::new(SpanModel::fit(tagger, settings, &features, &sentences))),
+        let examples = examples(train, &normalizer, &features);
+        let network = match &settings.architecture {
+            Architecture::SlotGated(calibration) => {
+                Untrained::SlotGated(Box::new(SlotGated::new(SlotGatedShape {
+                    words: features.words.len(),
+                    labels: features.labels.len(),
+                    intents: features.intents.len(),
+                    embedding: settings.embedding,
+                    hidden: settings.hidden,
+                    calibrated: calibration.is_some(),
+                })))
+            }
+            Architecture::SpanTagger(tagger) => {
+                let forms = forms(tagger, &features);
+                let network =
+                    Box::new(SpanTagger::new(span_tagger_shape(settings, tagger, &features, &forms)));
+                features.lexicon = Some(Lexicon::fit(&features, &examples));
+                features.forms = Some(forms.clone());
+                Untrained::SpanTagger { network, tagger, forms }
+            }
         };
-        let fingerprint = train.fingerprint();
-        let kernels = Kernels::best();
-        Ok(Fit { valid, settings, kernels, fingerprint, normalizer, features, tagger, sentences })
+        Ok(Fit {
+            valid,
+            settings,
+            policy,
+            kernels: Kernels::best(),
+            fingerprint: train.fingerprint(),
+            normalizer,
+            features: Arc::new(features),
+            examples,
+            network,
+        })
     }
 
     fn run(&self, resume: Option<Checkpoint>, watch: &mut (dyn Watch + Send)) -> Result<Outcome> {
-        match &self.tagger {
-            Tagger::SlotGated(network) => {
-                let example = |sentence: &Sentence| Example {
-                    words: sentence.words.clone(),
-                    labels: sentence.labels.clone(),
-                    intent: sentence.intent,
-                };
-                let examples: Vec<Example> = self.sentences.iter().map(example).collect();
-                self.train(Paper::new(network, &examples, self.settings.clone()), resume, watch)
+        let (settings, features, examples) = (self.settings, &*self.features, &self.examples[..]);
+        match &self.network {
+            Untrained::SlotGated(network) => {
+                self.train(SlotGatedTask::new(network, examples, settings), resume, watch)
             }
-            Tagger::Span(model) => {
-                let settings = self.settings.tagger.as_ref().expect("a span tagger is trained");
-                let words = self.features.words.names();
-                let forms: Vec<_> = words.iter().map(|word| model.form(word)).collect();
-                let form = |word: &str| model.form(word);
-                let unknown_words = settings.unknown_words;
-                let (counts, _) = counts(words.len(), &self.sentences);
-                let task = Concepts {
-                    network: &model.network,
-                    settings: self.settings,
-                    unknown: counts
-                        .iter()
-                        .map(|&n| unknown_words / (unknown_words + n.max(1) as f32))
-                        .collect(),
-                    substitutes: substitutes(settings, &self.features, &self.sentences),
-                    sentences: &self.sentences,
-                    form: &form,
-                    n_words: forms.len(),
-                    forms,
-                    examples: Vec::new(),
-                };
+            Untrained::SpanTagger { network, tagger, forms } => {
+                let task = SpanTaggerTask::new(network, settings, tagger, features, forms, examples);
                 self.train(task, resume, watch)
             }
+        }
+    }
+
+    fn layout(&self) -> &Layout {
+        match &self.network {
+            Untrained::SlotGated(network) => network.layout(),
+            Untrained::SpanTagger { network, .. } => network.layout(),
         }
     }
 
@@ -453,7 +249,7 @@ impl<'a> Fit<'a> {
         resume: Option<Checkpoint>,
         watch: &mut (dyn Watch + Send),
     ) -> Result<Outcome> {
-        let mut trainer = Trainer::of(task, self.kernels, self.settings.clone());
+        let mut trainer = Trainer::new(task, self.kernels, self.settings.schedule());
         let mut best = match resume {
             Some(checkpoint) => checkpoint.restore(self, &mut trainer)?,
             None => None,
@@ -464,12 +260,12 @@ impl<'a> Fit<'a> {
                 trainer.run_epoch(|share, loss| watch.step(&Progress { epoch, epochs, share, loss }));
             let ControlFlow::Continue(loss) = stopped else {
                 let checkpoint = Checkpoint::of(self, &mut trainer, best.as_ref());
-                let best = best.map(|best| Box::new(self.model(best)));
+                let best = best.map(|best| self.finish(best).map(Box::new));
                 return Ok(Outcome::Stopped { best, checkpoint: Box::new(checkpoint) });
             };
-            let valid = self.judge(trainer.parameters())?;
+            let valid = self.evaluate(trainer.parameters())?;
             // Where the learning rate falls to nearly nothing, the last epoch is no worse than a lucky one.
-            let is_best = self.settings.tagger.is_some()
+            let is_best = self.settings.span_tagger().is_some()
                 || best.as_ref().is_none_or(|best| merit(&valid) > best.record.merit());
             watch.epoch(&EpochReport { epoch, loss, valid: valid.clone(), best: is_best });
             if is_best {
@@ -480,10 +276,10 @@ impl<'a> Fit<'a> {
             }
         }
         match best {
-            Some(best) => Ok(Outcome::Finished(Box::new(self.model(best)))),
+            Some(best) => Ok(Outcome::Finished(Box::new(self.finish(best)?))),
             None => Err(Error::Setting {
                 problem: format!("nothing left to train after epoch {}", trainer.epoch()),
-                hint: "raise --epochs".to_owned(),
+                hint: "ask for more epochs".to_owned(),
             }),
         }
     }
@@ -498,27 +294,97 @@ impl<'a> Fit<'a> {
         }
     }
 
-    fn model(&self, mut best: Best) -> Model {
-        self.tagger.round(&mut best.parameters);
+    /// A model that never says unknown.
+    fn model(&self, Best { record, mut parameters }: Best) -> Model {
+        let encoder = match &self.network {
+            Untrained::SlotGated(network) => {
+                let bounds = self.settings.calibration().map(|calibration| calibration.bounds);
+                let encoder =
+                    SlotGatedEncoder::new((**network).clone(), parameters, bounds.unwrap_or_default());
+                Encoder::SlotGated(Arc::new(encoder))
+            }
+            Untrained::SpanTagger { network, .. } => {
+                network.round(&mut parameters);
+                Encoder::SpanTagger(Arc::new(SpanTaggerEncoder::new((**network).clone(), parameters)))
+            }
+        };
+        let policy = Policy::never(Model::default_scorer(&encoder));
+        let outside_penalty = self.settings.span_tagger().map_or(0.0, |tagger| tagger.outside_penalty);
         Model {
             normalizer: self.normalizer.clone(),
             features: self.features.clone(),
-            tagger: self.tagger.clone(),
-            parameters: best.parameters,
-            record: best.record,
-            threshold: None,
-            phrases: None,
+            encoder,
+            outside_penalty,
+            policy: Arc::new(policy),
+            record,
         }
     }
 
+    fn finish(&self, best: Best) -> Result<Model> {
+        let model = self.model(best);
+        let policy = model.fit_policy(self.policy, &self.valid.utterances)?;
+        Ok(model.with_policy(policy))
+    }
+
     /// The valid set, shared out among the threads.
-    fn judge(&self, parameters: &Parameters) -> Result<Report> {
+    fn evaluate(&self, parameters: &Parameters) -> Result<Report> {
         let model = self.model(Best { record: Record::default(), parameters: parameters.clone() });
         let utterances = &self.valid.utterances;
         let parts: Vec<Evaluation> = (utterances.par_chunks(64))
             .map_init(|| model.worker(), |worker, part| worker.evaluate(part, Mode::Conlleval))
             .collect::<Result<_>>()?;
         Ok(parts.into_iter().fold(Evaluation::default(), Evaluation::merge).report())
+    }
+}
+
+fn demand_words(corpus: &Corpus) -> Result<()> {
+    match corpus.utterances.iter().all(|utterance| utterance.words.is_empty()) {
+        false => Ok(()),
+        true => {
+            let hint = "training needs utterances to train and to judge on";
+            Err(Error::corpus(&corpus.path, 1, "no utterance with words in it", hint))
+        }
+    }
+}
+
+fn demand_short(corpus: &Corpus) -> Result<()> {
+    match corpus.utterances.iter().find(|utterance| utterance.words.len() > MAX_WORDS) {
+        None => Ok(()),
+        Some(long) => {
+            let problem = format!("an utterance of {} words", long.words.len());
+            let hint = format!("cut it into utterances of at most {MAX_WORDS} words");
+            Err(Error::corpus(&corpus.path, long.line, problem, hint))
+        }
+    }
+}
+
+/// How the words of a corpus look to a span tagger.
+fn forms(tagger: &SpanTaggerSettings, features: &Features) -> Forms {
+    // Without a char-CNN all words of a length look the same.
+    let spelt = if tagger.letters { &features.words.names()[1..] } else { &[] };
+    Forms {
+        alphabet: Alphabet::fit(spelt.iter().map(|word| &**word)),
+        vectors: tagger.vectors.then(Vectors::english),
+    }
+}
+
+fn span_tagger_shape(
+    settings: &TrainSettings,
+    tagger: &SpanTaggerSettings,
+    features: &Features,
+    forms: &Forms,
+) -> SpanTaggerShape {
+    SpanTaggerShape {
+        words: features.words.len(),
+        characters: forms.alphabet.len(),
+        slots: features.labels.paired_slots().len(),
+        intents: features.intents.len(),
+        embedding: settings.embedding,
+        character: tagger.character,
+        filters: tagger.filters,
+        vector: forms.vectors.map_or(0, Vectors::width),
+        hidden: settings.hidden,
+        layers: tagger.layers,
     }
 }
 
@@ -533,45 +399,18 @@ impl Record {
     }
 }
 
-fn sentences(train: &Corpus, normalizer: &Normalizer, features: &Features) -> Vec<Sentence> {
-    let id =
-        |names: &crate::features::Names, name: &str| names.id(name).expect("counted in this very corpus");
+fn examples(train: &Corpus, normalizer: &Normalizer, features: &Features) -> Vec<Example> {
+    let word = |word: &String| features.word(normalizer.vocabulary_form(word));
     (train.utterances.iter().filter(|utterance| !utterance.words.is_empty()))
-        .map(|utterance| Sentence {
-            words: utterance
-                .words
-                .iter()
-                .map(|word| features.word(normalizer.vocabulary_form(word)))
-                .collect(),
-            labels: utterance.labels.iter().map(|label| id(&features.labels, label)).collect(),
-            intent: id(&features.intents, first_intent(&utterance.intent)),
+        .map(|utterance| Example {
+            words: utterance.words.iter().map(word).collect(),
+            labels: utterance.labels.iter().map(|label| counted(features.labels.id(label))).collect(),
+            intent: counted(features.intents.id(first_intent(&utterance.intent))),
         })
         .collect()
 }
 
-/// How often each word occurs, and how often outside of all concepts.
-fn counts(n_words: usize, sentences: &[Sentence]) -> (Vec<usize>, Vec<usize>) {
-    let (mut counts, mut outside) = (vec![0; n_words], vec![0; n_words]);
-    for sentence in sentences {
-        for (&word, &label) in sentence.words.iter().zip(&sentence.labels) {
-            counts[word as usize] += 1;
-            outside[word as usize] += usize::from(label == 0);
-        }
-    }
-    (counts, outside)
-}
-
-fn substitutes<'a>(
-    tagger: &'a TaggerSettings,
-    features: &'a Features,
-    sentences: &'a [Sentence],
-) -> Substitutes<'a> {
-    let words = features.words.names();
-    let (counts, outside) = counts(words.len(), sentences);
-    let concepts = sentences
-        .iter()
-        .flat_map(|sentence| sentence.concepts().map(|(slot, range)| (slot, &sentence.words[range])));
-    let capitals = |word: &str| Vectors::english().capitals(word).filter(|_| tagger.vectors);
-    let substitution = &tagger.substitution;
-    Substitutes::new(substitution, &features.slots(), words, concepts, &counts, &outside, capitals)
+/// The id of what was counted in this very corpus.
+fn counted(id: Option<u32>) -> u32 {
+    id.expect("every label and intent of the corpus has an id")
 }

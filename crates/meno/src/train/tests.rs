@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use super::optimizer::Replica;
 use super::*;
 use crate::corpus::Utterance;
-use crate::encoder::kernel::tests::variants;
 use crate::encoder::tests::GoldenNetwork;
-use crate::encoder::{LossWeights, Network, Workspace};
+use crate::encoder::{Calibration, Workspace};
+use crate::kernel::tests::variants;
+use crate::nn::LossWeights;
+use crate::nn::optimizer::Replica;
 use crate::random::Random;
 
 /// Five steps on three batches, some of whose words are in one batch only: their embeddings move by momentum while
@@ -35,10 +36,10 @@ fn five_steps_agree_with_pytorch() {
         slot_weight: 1.0,
         clip: 5.0,
         batch: 3,
-        ..TrainSettings::default()
+        ..TrainSettings::slot_gated()
     };
     for kernels in variants() {
-        let mut trainer = Trainer::new(&network, kernels, &examples, settings.clone());
+        let mut trainer = trainer(&network, kernels, &examples, &settings);
         *trainer.replica() = Replica::new(kernels, &network, golden.parameters(&network));
         for step in &golden.training.steps {
             let mut batch: Vec<usize> = (step.batch * 3..step.batch * 3 + 3).collect();
@@ -63,6 +64,15 @@ fn five_steps_agree_with_pytorch() {
             }
         }
     }
+}
+
+fn trainer<'a>(
+    network: &'a SlotGated,
+    kernels: Kernels,
+    examples: &'a [Example],
+    settings: &'a TrainSettings,
+) -> Trainer<SlotGatedTask<'a>> {
+    Trainer::new(SlotGatedTask::new(network, examples, settings), kernels, settings.schedule())
 }
 
 /// The loss of a batch of utterances of falling length.
@@ -93,8 +103,8 @@ fn clipping_shortens_the_gradient() {
             .into_iter()
             .map(|clip| {
                 let settings =
-                    TrainSettings { dropout: 0.0, slot_weight: 1.0, clip, ..TrainSettings::default() };
-                let mut trainer = Trainer::new(&network, kernels, &examples, settings);
+                    TrainSettings { dropout: 0.0, slot_weight: 1.0, clip, ..TrainSettings::slot_gated() };
+                let mut trainer = trainer(&network, kernels, &examples, &settings);
                 *trainer.replica() = Replica::new(kernels, &network, golden.parameters(&network));
                 trainer.step(&[0, 1, 2], &Random::new(1));
                 trainer.replica().first.to_vec()
@@ -125,13 +135,13 @@ fn number_of_threads_does_not_change_a_bit() {
         SlotGatedShape { words: 300, labels: 7, intents: 4, embedding: 32, hidden: 32, calibrated: false };
     let network = SlotGated::new(shape);
     let examples = random_examples(90, shape);
-    let settings = TrainSettings { batch: 40, ..TrainSettings::default() };
+    let settings = TrainSettings { batch: 40, ..TrainSettings::slot_gated() };
     for kernels in variants() {
         let trained: Vec<Vec<u32>> = (1..=3)
             .map(|threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
-                    let mut trainer = Trainer::new(&network, kernels, &examples, settings.clone());
+                    let mut trainer = trainer(&network, kernels, &examples, &settings);
                     for _ in 0..2 {
                         assert!(trainer.run_epoch(|_, _| ControlFlow::Continue(())).is_continue());
                     }
@@ -155,18 +165,18 @@ const SETTINGS: TrainSettings = TrainSettings {
     clip: 5.0,
     embedding: 16,
     hidden: 16,
-    calibrate: Some(CalibrationSettings {
+    architecture: Architecture::SlotGated(Some(CalibrationSettings {
         lambda: 1e-3,
         unknown_words: 0.1,
         bounds: Calibration { delta: 0.1, scale: 1.0 },
-    }),
-    tagger: None,
+    })),
     seed: 7,
 };
 
 fn tagger_settings() -> TrainSettings {
-    let tagger = TaggerSettings { layers: 2, character: 16, filters: 16, ..TaggerSettings::default() };
-    TrainSettings { calibrate: None, tagger: Some(tagger), ..SETTINGS }
+    let tagger =
+        SpanTaggerSettings { layers: 2, character: 16, filters: 16, ..SpanTaggerSettings::default() };
+    TrainSettings { architecture: Architecture::SpanTagger(tagger), ..SETTINGS }
 }
 
 fn corpus(name: &str, skip: usize) -> Corpus {
@@ -200,22 +210,24 @@ impl Watch for StopAfter {
 
 fn finish(settings: &TrainSettings, resume: Option<Checkpoint>, threads: usize) -> Vec<u8> {
     let (train, valid) = (corpus("train", 0), corpus("valid", 3));
-    match fit(&train, &valid, settings, threads, resume, &mut ()).unwrap() {
-        Outcome::Finished(model) => model.to_bytes(),
-        Outcome::Stopped { .. } => panic!("nothing stopped it"),
-    }
+    let options = Options { threads, resume, ..Options::default() };
+    fit(&train, &valid, settings, options, &mut ()).unwrap().finished().unwrap().to_bytes()
 }
 
 fn stop_after(
     settings: &TrainSettings,
     steps: usize,
     resume: Option<Checkpoint>,
-) -> (Option<Box<Model>>, Checkpoint) {
+) -> (Option<Result<Box<Model>>>, Checkpoint) {
     let (train, valid) = (corpus("train", 0), corpus("valid", 3));
-    match fit(&train, &valid, settings, 1, resume, &mut StopAfter(steps)).unwrap() {
+    match fit(&train, &valid, settings, going_on(resume), &mut StopAfter(steps)).unwrap() {
         Outcome::Finished(_) => panic!("it was to stop after {steps} steps"),
         Outcome::Stopped { best, checkpoint } => (best, *checkpoint),
     }
+}
+
+fn going_on(resume: Option<Checkpoint>) -> Options {
+    Options { resume, ..Options::default() }
 }
 
 fn through_a_file(checkpoint: &Checkpoint) -> Checkpoint {
@@ -248,7 +260,7 @@ fn checkpoint_of_another_training_is_refused() {
     let (train, valid) = (corpus("train", 0), corpus("valid", 3));
     let (_, checkpoint) = stop_after(&SETTINGS, 5, None);
     let refusal = |train: &Corpus, settings: &TrainSettings, checkpoint: &Checkpoint| {
-        fit(train, &valid, settings, 1, Some(checkpoint.clone()), &mut ()).unwrap_err().to_string()
+        fit(train, &valid, settings, going_on(Some(checkpoint.clone())), &mut ()).unwrap_err().to_string()
     };
     for settings in [
         TrainSettings { seed: 8, ..SETTINGS },
@@ -262,7 +274,10 @@ fn checkpoint_of_another_training_is_refused() {
     let refused = refusal(&corpus("train", 1), &SETTINGS, &checkpoint);
     assert_eq!(refused, "the checkpoint is of a training on other data");
     let longer = TrainSettings { epochs: 4, ..SETTINGS };
-    assert!(fit(&train, &valid, &longer, 1, Some(checkpoint), &mut ()).is_ok(), "more epochs are welcome");
+    assert!(
+        fit(&train, &valid, &longer, going_on(Some(checkpoint)), &mut ()).is_ok(),
+        "more epochs are welcome"
+    );
     // But not where the learning rate of every step depends on how many there will be.
     let (_, checkpoint) = stop_after(&tagger_settings(), 5, None);
     let longer = TrainSettings { epochs: 4, ..tagger_settings() };
@@ -281,7 +296,7 @@ fn damaged_checkpoint_is_refused() {
         std::fs::write(&path, bytes).unwrap();
         let (train, valid) = (corpus("train", 0), corpus("valid", 3));
         let checkpoint = Checkpoint::load(&path)?;
-        fit(&train, &valid, &SETTINGS, 1, Some(checkpoint), &mut ()).map(|_| ())
+        fit(&train, &valid, &SETTINGS, going_on(Some(checkpoint)), &mut ()).map(|_| ())
     };
     assert!(outcome(&whole).is_ok());
     for len in [0, 7, 8, 100, whole.len() / 2, whole.len() - 1] {

@@ -1,10 +1,10 @@
 //! The backward pass: from the gradient of the logits to those of activations and parameters.
 
 use super::{SlotGated, Workspace};
-use crate::encoder::kernel::{
+use crate::kernel::{
     AttentionGradient, Dots, GateGradient, Gemm, Kernels, LANES, Right, Start, Strided, Term, padded,
 };
-use crate::encoder::linear::{Linear, Rows, RowsMut, row_of, rows_end};
+use crate::nn::{Linear, Rows, RowsMut, row_of, rows_end};
 
 impl SlotGated {
     /// The gradients of activations and vectors of what [`SlotGated::loss`] left; those of the matrices are

@@ -5,10 +5,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{EntropyLoss, Prepared, SlotGated, Workspace};
-use crate::encoder::kernel::{Buffer, Calibrate, CalibrateGradient, Dirichlets, Gemm, Kernels, LANES};
-use crate::encoder::kernel::{Right, Start, Strided, Term};
-use crate::encoder::linear::{Product, Rows};
-use crate::encoder::parameters::Tensor;
+use crate::kernel::{Buffer, Calibrate, CalibrateGradient, Dirichlets, Gemm, Kernels, LANES};
+use crate::kernel::{Right, Start, Strided, Term};
+use crate::nn::Tensor;
+use crate::nn::{Product, Rows};
 
 /// How logits become concentrations.
 ///

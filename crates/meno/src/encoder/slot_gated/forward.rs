@@ -1,9 +1,9 @@
 //! The forward pass: from word ids to logits.
 
 use super::{Calibration, Prepared, SlotGated, Workspace};
-use crate::encoder::dropout::Dropout;
-use crate::encoder::kernel::{Buffer, Gemm, Kernels, LANES, Right, Start, Strided, Term, padded};
-use crate::encoder::linear::{Rows, RowsMut, row_of};
+use crate::kernel::{Buffer, Gemm, Kernels, LANES, Right, Start, Strided, Term, padded};
+use crate::nn::Dropout;
+use crate::nn::{Rows, RowsMut, row_of};
 
 impl SlotGated {
     /// Logits for utterances of falling length, none of them empty; they stay in the workspace.

@@ -12,21 +12,22 @@
 mod backward;
 mod calibration;
 mod forward;
+mod session;
 #[cfg(test)]
 mod tests;
 
-use super::batch::Batch;
-use super::bilstm::{BiLstm, BiLstmState, LstmNames};
-use super::kernel::{Attention, Buffer, Kernels, padded};
-use super::linear::{Linear, Product, Rows, row_of};
-use super::loss::{LossWeights, PADDING, cross_entropy};
-use super::network::Network;
-use super::parameters::{Layout, Parameters, Tensor};
-use crate::features::UNKNOWN;
+use std::ops::Range;
+
+use crate::features::UNKNOWN_WORD;
+use crate::kernel::{Attention, Buffer, Kernels, padded};
+use crate::nn::{
+    Batch, BiLstm, BiLstmState, Layout, Linear, LossWeights, LstmNames, Network, PADDING, Parameters,
+};
+use crate::nn::{Product, Rows, Tensor, cross_entropy, row_of};
 use crate::random::Random;
 use calibration::Calibrated;
 pub use calibration::Calibration;
-use std::ops::Range;
+pub(crate) use session::{SlotGatedEncoder, SlotGatedSession};
 
 /// The sizes of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -86,6 +87,12 @@ pub struct Prepared {
     gates: Buffer,
     rectified: Buffer,
     calibration: Calibration,
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Prepared")
+    }
 }
 
 /// Everything one thread needs to run the network, kept from one batch to the next.
@@ -231,7 +238,7 @@ impl SlotGated {
             for (i, &label) in rows.zip(gold_labels) {
                 let row = &mut slot_logits[i * labels..][..labels];
                 match w.words[w.batch.time_rows()[i]] {
-                    UNKNOWN if second.is_some() => row.fill(0.0),
+                    UNKNOWN_WORD if second.is_some() => row.fill(0.0),
                     _ => loss += f64::from(each) * cross_entropy(row, label, each),
                 }
             }

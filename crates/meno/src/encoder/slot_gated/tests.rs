@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::*;
-use crate::encoder::kernel::tests::variants;
-use crate::encoder::linear::Product;
-use crate::encoder::parameters::{transpose, values};
+use crate::kernel::tests::variants;
+use crate::nn::Product;
+use crate::nn::{transpose, values};
 
 #[derive(Deserialize)]
 struct Golden {

@@ -1,8 +1,8 @@
 //! The backward pass: from the gradient of the logits to those of activations and parameters.
 
 use super::{SpanTagger, TaggerWorkspace, WINDOW};
-use crate::encoder::kernel::{Kernels, Start};
-use crate::encoder::linear::{Rows, RowsMut, row_of, rows_end};
+use crate::kernel::{Kernels, Start};
+use crate::nn::{Rows, RowsMut, row_of, rows_end};
 
 impl SpanTagger {
     /// The gradients of activations and vectors of what [`SpanTagger::loss`] left; those of the matrices are
@@ -55,7 +55,7 @@ impl SpanTagger {
         let head = |head: super::Linear, dy, n| (head, Rows { data: dy, n, row: head.weight.width() });
         let heads = [
             self.lstm.d_gates(&w.batch, &w.lstm),
-            head(self.place, &w.place_logits, n),
+            head(self.boundary, &w.boundary_logits, n),
             head(self.slot, &w.slot_logits, n),
             head(self.intent, &w.intent_logits, w.batch.len()),
             (self.filters, d_filtered),
@@ -85,7 +85,7 @@ impl SpanTagger {
                 kernels.add_scaled(share, &d_input[..width], to);
             }
         }
-        for (head, d_logits) in [(self.place, &w.place_logits), (self.slot, &w.slot_logits)] {
+        for (head, d_logits) in [(self.boundary, &w.boundary_logits), (self.slot, &w.slot_logits)] {
             let d_logits = Rows { data: d_logits, n, row: head.weight.width() };
             head.backward_input(kernels, transposed, d_logits, RowsMut { data: d_out, row }, Start::Sum);
         }

@@ -1,9 +1,9 @@
 //! The forward pass: from words and their forms to logits.
 
-use super::{Form, PreparedTagger, SpanTagger, TaggerWorkspace, Token, WINDOW};
-use crate::encoder::dropout::Dropout;
-use crate::encoder::kernel::{Buffer, Halves, Kernels};
-use crate::encoder::linear::{Rows, RowsMut, row_of};
+use super::{PreparedTagger, SpanTagger, TaggerWorkspace, WINDOW};
+use crate::features::{Form, Token, UNKNOWN_WORD};
+use crate::kernel::{Buffer, Halves, Kernels};
+use crate::nn::{Dropout, Rows, RowsMut, row_of};
 
 /// Words that are prepared at a time.
 const PORTION: usize = 256;
@@ -50,7 +50,7 @@ impl SpanTagger {
         let row = self.lstm.gates_row();
         let gates =
             |token: &Token| prepared.gates.get(token.word as usize * row..(token.word as usize + 1) * row);
-        let gates = |token: &Token| gates(token).filter(|_| token.word != crate::features::UNKNOWN);
+        let gates = |token: &Token| gates(token).filter(|_| token.word != UNKNOWN_WORD);
         w.distinct.clear();
         w.distinct.extend(tokens.iter().filter(|token| gates(token).is_none()).map(|token| token.form));
         w.distinct.sort_unstable();
@@ -221,7 +221,7 @@ impl SpanTagger {
         let out = Rows { data: out, n, row };
         let input = Rows { data: input, n: w.batch.len(), row: input_row };
         for (head, x, logits) in [
-            (self.place, out, &mut w.place_logits),
+            (self.boundary, out, &mut w.boundary_logits),
             (self.slot, out, &mut w.slot_logits),
             (self.intent, input, &mut w.intent_logits),
         ] {

@@ -4,7 +4,7 @@
 //! x       = [embedding ; characters ; vector]      of a word, dropout
 //! characters = max over positions of relu(F [c_(p-1) ; c_p ; c_(p+1)] + b)
 //! h       BiLSTM of x, dropout after
-//! place   = W_p h_i + b_p      outside, begin, inside: the logits of a chain ([`super::chain`])
+//! boundary = W_p h_i + b_p     outside, begin, inside: the logits of a linear-chain CRF ([`crate::nn::crf`])
 //! slot    = W_s h_i + b_s      which one, if it is in any
 //! intent  = W_i [mean h ; last] + b_i
 //! ```
@@ -12,16 +12,18 @@
 
 mod backward;
 mod forward;
+mod session;
 
-use super::batch::Batch;
-use super::bilstm::{BiLstm, BiLstmState, LstmNames};
-use super::chain::{BEGIN, Chain, N_PLACES, OUTSIDE};
-use super::kernel::{Buffer, Halves, Kernels};
-use super::linear::{Linear, Product, Rows, row_of};
-use super::loss::{LossWeights, PADDING, cross_entropy};
-use super::network::Network;
-use super::parameters::{Layout, Parameters, Tensor};
+use crate::kernel::{Buffer, Halves, Kernels};
+use crate::label::parts;
+use crate::nn::crf::{Crf, N_TAGS};
+use crate::nn::{
+    Batch, BiLstm, BiLstmState, Layout, Linear, LossWeights, LstmNames, Network, PADDING, Parameters,
+};
+use crate::nn::{Product, Rows, Tensor, cross_entropy, row_of};
 use crate::random::Random;
+
+pub(crate) use session::{SpanTaggerEncoder, SpanTaggerSession};
 
 /// Characters that are looked at together.
 const WINDOW: usize = 3;
@@ -51,24 +53,6 @@ pub struct SpanTaggerShape {
     pub layers: usize,
 }
 
-/// A word without what was learnt of it as a whole: its characters and its frozen vector.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Form {
-    /// Ids of characters, those of the ends included: at least three.
-    pub characters: Vec<u8>,
-    /// As wide as the network's vectors.
-    pub vector: Vec<f32>,
-}
-
-/// A word of an utterance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token {
-    /// Its id in the vocabulary.
-    pub word: u32,
-    /// Which form it has.
-    pub form: u32,
-}
-
 /// The network: where its parameters lie, and what it does with them.
 #[derive(Clone, Debug)]
 pub struct SpanTagger {
@@ -79,7 +63,7 @@ pub struct SpanTagger {
     filters: Linear,
     lstm: BiLstm,
     upper: Option<BiLstm>,
-    place: Linear,
+    boundary: Linear,
     transitions: Tensor,
     slot: Linear,
     intent: Linear,
@@ -131,8 +115,8 @@ pub struct TaggerWorkspace {
     out: Buffer,
     out_factors: Buffer,
     intent_input: Buffer,
-    chain: Chain,
-    place_logits: Buffer,
+    crf: Crf,
+    boundary_logits: Buffer,
     slot_logits: Buffer,
     intent_logits: Buffer,
     d_out: Buffer,
@@ -158,13 +142,13 @@ impl SpanTagger {
         let mut matrix =
             |name, rows, columns| Linear { weight: layout.matrix(name, rows, columns), bias: None };
         let mut filters = matrix("characters.filters", WINDOW * character, shape.filters);
-        let mut place = matrix("place.weight", 2 * hidden, N_PLACES);
+        let mut boundary = matrix("place.weight", 2 * hidden, N_TAGS);
         let mut slot = matrix("slot.weight", 2 * hidden, slots);
         let mut intent = matrix("intent.weight", 6 * hidden, intents);
         lstm.bias(&mut layout);
         upper.iter_mut().for_each(|upper| upper.bias(&mut layout));
         filters.bias = Some(layout.vector("characters.bias", shape.filters));
-        place.bias = Some(layout.vector("place.bias", N_PLACES));
+        boundary.bias = Some(layout.vector("place.bias", N_TAGS));
         slot.bias = Some(layout.vector("slot.bias", slots));
         intent.bias = Some(layout.vector("intent.bias", intents));
         SpanTagger {
@@ -172,8 +156,8 @@ impl SpanTagger {
             lstm,
             upper,
             filters,
-            place,
-            transitions: layout.vector("place.transitions", N_PLACES * N_PLACES),
+            boundary,
+            transitions: layout.vector("place.transitions", N_TAGS * N_TAGS),
             slot,
             intent,
             // Every one is used all the time, so it is no table.
@@ -200,17 +184,18 @@ impl SpanTagger {
         std::iter::once(&self.lstm).chain(&self.upper).for_each(|lstm| lstm.round(parameters));
     }
 
-    /// Logits of where each word stands: outside, at the beginning or inside of a concept.
-    pub fn place_logits<'w>(
+    /// Logits of where each word stands: outside of all spans, at the beginning or inside of one.
+    pub fn boundary_logits<'w>(
         &self,
         w: &'w TaggerWorkspace,
-    ) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
-        rows(&w.place_logits, w.batch.words(), self.place.weight)
+    ) -> impl ExactSizeIterator<Item = [f32; N_TAGS]> + use<'w> {
+        rows(&w.boundary_logits, w.batch.words(), self.boundary.weight).map(three)
     }
 
-    /// What the chain adds to the logits of places where one follows another, row by row.
-    pub(crate) fn transitions<'p>(&self, parameters: &'p [f32]) -> &'p [f32] {
-        &self.transitions.of(parameters)[..N_PLACES * N_PLACES]
+    /// What the CRF adds to the logits where one boundary tag follows another, a row for each of the former.
+    pub(crate) fn transitions(&self, parameters: &[f32]) -> [[f32; N_TAGS]; N_TAGS] {
+        let transitions = self.transitions.of(parameters);
+        std::array::from_fn(|from| three(&transitions[from * N_TAGS..]))
     }
 
     /// Logits of the slot that each word would fill.
@@ -242,7 +227,8 @@ impl SpanTagger {
         weights: LossWeights,
         w: &mut TaggerWorkspace,
     ) -> f64 {
-        let [places, slots, intents] = [self.place, self.slot, self.intent].map(|head| head.weight.width());
+        let [boundaries, slots, intents] =
+            [self.boundary, self.slot, self.intent].map(|head| head.weight.width());
         let slot_logits = &mut w.slot_logits[..w.batch.words() * slots];
         let intent_logits = &mut w.intent_logits[..w.batch.len() * intents];
         // A corpus may have no slot.
@@ -252,22 +238,22 @@ impl SpanTagger {
         kernels.softmax(intents, intent_logits);
         let d_vectors = w.d_vectors.clear(self.layout.dense() - self.layout.matrices());
         let d_transitions = self.transitions.after(self.layout.matrices()).of_mut(d_vectors);
+        let transitions = self.transitions(parameters);
         let mut loss = 0.0;
         for (utterance, (labels, intent)) in answers.enumerate() {
             let rows = w.batch.rows(utterance);
             assert_eq!(labels.len(), rows.len(), "one label for each word");
             let each = weights.slots / rows.len() as f32;
-            let place_logits = &mut w.place_logits[rows.start * places..rows.end * places];
-            w.chain.read(place_logits.chunks_exact(places), self.transitions(parameters));
-            let gold =
-                labels.iter().map(|&label| label.checked_sub(1).map_or(OUTSIDE, |l| BEGIN + l as usize % 2));
+            let boundary_logits = &mut w.boundary_logits[rows.start * boundaries..rows.end * boundaries];
+            w.crf.forward_backward(boundary_logits.chunks_exact(boundaries).map(three), &transitions);
+            let gold = labels.iter().map(|&label| parts(label).0);
             loss += f64::from(each)
-                * w.chain.loss(gold, each, place_logits.chunks_exact_mut(places), d_transitions);
+                * w.crf.loss(gold, each, boundary_logits.chunks_exact_mut(boundaries), d_transitions);
             for (i, &label) in rows.zip(labels) {
                 let row = &mut slot_logits[i * slots..][..slots];
-                match label.checked_sub(1) {
-                    None => row.fill(0.0),
-                    Some(label) => loss += f64::from(each) * cross_entropy(row, label / 2, each),
+                match parts(label) {
+                    (_, None) => row.fill(0.0),
+                    (_, Some(slot)) => loss += f64::from(each) * cross_entropy(row, slot, each),
                 }
             }
             let row = &mut intent_logits[utterance * intents..][..intents];
@@ -311,7 +297,9 @@ impl Network for SpanTagger {
             [lstm.input().weight, forward, backward]
         };
         let layers = std::iter::once(&self.lstm).chain(&self.upper).flat_map(layer);
-        layers.chain([self.filters, self.place, self.slot, self.intent].map(|linear| linear.weight)).collect()
+        layers
+            .chain([self.filters, self.boundary, self.slot, self.intent].map(|linear| linear.weight))
+            .collect()
     }
 
     fn rectified_matrix(&self) -> Option<Tensor> {
@@ -359,7 +347,7 @@ impl Network for SpanTagger {
         products.extend(
             [
                 (self.filters, self.windows(w), &w.d_filtered),
-                (self.place, out, &w.place_logits),
+                (self.boundary, out, &w.boundary_logits),
                 (self.slot, out, &w.slot_logits),
                 (self.intent, intent_input, &w.intent_logits),
             ]
@@ -380,6 +368,11 @@ impl Network for SpanTagger {
         let (row, width) = (row_of(self.shape.input()), self.shape.embedding);
         w.words.iter().zip(w.d_x.chunks_exact(row)).map(move |(&word, d)| (word, &d[..width]))
     }
+}
+
+/// The first three numbers of a row.
+fn three(row: &[f32]) -> [f32; N_TAGS] {
+    std::array::from_fn(|tag| row[tag])
 }
 
 /// Rows of logits without their padding.

@@ -10,17 +10,13 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::batch::Batch;
-use super::bilstm::{BiLstm, BiLstmState, LstmNames};
-use super::kernel::tests::variants;
-use super::kernel::{Adam, Attention, AttentionGradient, BETA1, BETA2, Buffer, Dots, GateGradient, StepSize};
-use super::kernel::{Gemm, Kernels, LANES, Right, Start, Strided, Term, padded};
-use super::linear::{Linear, Product, Rows, RowsMut};
-use super::loss::{LossWeights, cross_entropy};
-use super::network::Network;
-use super::parameters::{Layout, Parameters, transpose, values};
 use super::slot_gated::{Calibration, SlotGated, SlotGatedShape, Workspace};
-use super::{Dropout, Tensor};
+use crate::kernel::tests::variants;
+use crate::kernel::{Adam, Attention, AttentionGradient, BETA1, BETA2, Buffer, Dots, GateGradient, StepSize};
+use crate::kernel::{Gemm, Kernels, LANES, Right, Start, Strided, Term, padded};
+use crate::nn::gradient_check::{check_gradient, check_slope, fill, gradient, transposed};
+use crate::nn::{Batch, BiLstm, BiLstmState, Dropout, Layout, Linear, LossWeights, LstmNames, Network};
+use crate::nn::{Parameters, Product, Rows, RowsMut, Tensor, cross_entropy, transpose, values};
 use crate::random::Random;
 
 mod network;
@@ -166,28 +162,4 @@ impl GoldenNetwork {
         network.pad(&mut parameters);
         parameters
     }
-}
-
-/// Along its own gradient, a function must rise by the norm of the gradient. Two steps of opposite sign leave an
-/// error of the third order; 1 % covers it and the rounding of `f32`, above which a change of 0.01 stands out.
-fn check_slope(what: &str, at: &[f32], gradient: &[f32], mut loss: impl FnMut(&[f32]) -> f64) {
-    let norm = gradient.iter().map(|&g| f64::from(g).powi(2)).sum::<f64>().sqrt();
-    assert!(norm > 0.0, "{what}: no gradient");
-    let epsilon = 1e-2 / norm.max(1.0);
-    let mut shifted = |by: f64| {
-        let moved: Vec<f32> = at
-            .iter()
-            .zip(gradient)
-            .map(|(&x, &g)| (f64::from(x) + by * f64::from(g) / norm) as f32)
-            .collect();
-        loss(&moved)
-    };
-    let slope = (shifted(epsilon) - shifted(-epsilon)) / (2.0 * epsilon);
-    let allowed = 0.01 * norm + 2e-5;
-    assert!((slope - norm).abs() < allowed, "{what}: slope {slope}, gradient {norm}");
-}
-
-fn fill(parameters: &mut Parameters, tensor: Tensor, values: &[f32]) {
-    let mut values = values.iter().copied();
-    parameters.fill(tensor, || values.next().expect("of the same size"));
 }

@@ -1,8 +1,8 @@
-//! The span tagger and its chain.
+//! The span tagger.
 
 use super::*;
-use crate::encoder::chain::{Chain, N_PLACES};
-use crate::encoder::{Form, SpanTagger, SpanTaggerShape, TaggerWorkspace, Token};
+use crate::encoder::{SpanTagger, SpanTaggerShape, TaggerWorkspace};
+use crate::features::{Form, Token};
 
 const SHAPE: SpanTaggerShape = SpanTaggerShape {
     words: 30,
@@ -37,6 +37,7 @@ impl Utterances {
                 .map(|_| Token {
                     word: random.below(SHAPE.words) as u32,
                     form: random.below(forms.len()) as u32,
+                    key: 0,
                 })
                 .collect()
         };
@@ -84,20 +85,9 @@ impl Utterances {
     ) -> Vec<f32> {
         let mut w = TaggerWorkspace::default();
         self.loss(network, kernels, parameters, dropout, &mut w);
-        let mut transposed = Buffer::zeros(network.layout().dense());
-        transpose(kernels, &network.matrices(), parameters, &mut transposed);
+        let transposed = transposed(network, kernels, parameters);
         network.backward(kernels, &transposed, &mut w, dropout);
-        let mut all = vec![0.0; network.layout().len()];
-        for product in network.products(&w) {
-            let to = product.weight.of_mut(&mut all);
-            Product::sum(kernels, &[product], 0, to);
-        }
-        all[network.layout().matrices()..network.layout().dense()].copy_from_slice(network.d_vectors(&w));
-        for (word, d) in network.d_words(&w) {
-            let to = network.embedding().row_mut(&mut all, word as usize);
-            to.iter_mut().zip(d).for_each(|(to, from)| *to += from);
-        }
-        all
+        gradient(network, kernels, &w)
     }
 }
 
@@ -122,21 +112,15 @@ fn span_tagger_agrees_with_finite_differences() {
             parameters.fill(tensor("characters.bias"), || 1.0);
             for kernels in variants() {
                 let gradient = utterances.gradient(&network, kernels, &parameters, dropout);
-                for (name, tensor) in network.layout().tensors() {
-                    // A single word has no state before it, and follows none.
-                    if lengths == [1] && (name.contains("recurrent") || name.contains("transitions")) {
-                        assert!(values(&gradient, tensor).iter().all(|g| g.abs() < 1e-6), "{name}");
-                        continue;
-                    }
-                    let mut w = TaggerWorkspace::default();
-                    let what = format!("{kernels:?}, {name}, lengths {lengths:?}, dropout {dropout}");
-                    let at = parameters.values(tensor);
-                    check_slope(&what, &at, &values(&gradient, tensor), |moved| {
-                        let mut parameters = parameters.clone();
-                        fill(&mut parameters, tensor, moved);
-                        utterances.loss(&network, kernels, &parameters, dropout, &mut w)
-                    });
-                }
+                let what = format!("{kernels:?}, lengths {lengths:?}, dropout {dropout}");
+                // A single word has no state before it, and follows none.
+                let is_still = |name: &str| {
+                    lengths == [1] && (name.contains("recurrent") || name.contains("transitions"))
+                };
+                let mut w = TaggerWorkspace::default();
+                check_gradient(&what, &network, &parameters, &gradient, is_still, |parameters| {
+                    utterances.loss(&network, kernels, parameters, dropout, &mut w)
+                });
             }
         }
     }
@@ -157,8 +141,9 @@ fn span_tagger_alone_and_in_a_batch_gives_the_same_bits() {
 
 fn check_alone_and_in_a_batch(network: &SpanTagger, parameters: &[f32]) {
     let bits = |network: &SpanTagger, w: &TaggerWorkspace, skip: usize, n: usize| -> Vec<u32> {
-        let places = network.place_logits(w).skip(skip).take(n).flatten();
-        places.chain(network.slot_logits(w).skip(skip).take(n).flatten()).map(|x| x.to_bits()).collect()
+        let boundaries = network.boundary_logits(w).skip(skip).take(n).flatten();
+        let slots = network.slot_logits(w).skip(skip).take(n).flatten().copied();
+        boundaries.chain(slots).map(f32::to_bits).collect()
     };
     let mut utterances = Utterances::of_lengths(&[40, 33, 17, 17, 4, 2, 1, 1], &mut Random::new(4));
     // As with words of a vocabulary, which have one form each.
@@ -222,7 +207,9 @@ fn span_tagger_agrees_with_jax() {
     let vectors = vectors.chunks_exact(golden.sizes.vector);
     let utterances = Utterances {
         tokens: (golden.utterances.iter())
-            .map(|u| u.words.iter().zip(&u.forms).map(|(&word, &form)| Token { word, form }).collect())
+            .map(|u| {
+                u.words.iter().zip(&u.forms).map(|(&word, &form)| Token { word, form, key: 0 }).collect()
+            })
             .collect(),
         labels: golden.utterances.iter().map(|u| u.labels.clone()).collect(),
         intents: golden.utterances.iter().map(|u| u.intent).collect(),
@@ -235,16 +222,15 @@ fn span_tagger_agrees_with_jax() {
         let mut w = TaggerWorkspace::default();
         let tokens = utterances.tokens.iter().map(Vec::as_slice);
         network.forward(kernels, &parameters, tokens, &utterances.forms, None, &mut w);
-        let (mut places, mut slots) = (network.place_logits(&w), network.slot_logits(&w));
+        let (mut boundaries, mut slots) = (network.boundary_logits(&w), network.slot_logits(&w));
         for (i, (tokens, intent)) in utterances.tokens.iter().zip(network.intent_logits(&w)).enumerate() {
-            let rows = |rows: &mut dyn Iterator<Item = &[f32]>| {
-                rows.take(tokens.len()).flatten().copied().collect::<Vec<f32>>()
-            };
-            golden.place_logits[i].check(&format!("{kernels:?}, places of {i}"), &rows(&mut places));
-            golden.slot_logits[i].check(&format!("{kernels:?}, slots of {i}"), &rows(&mut slots));
+            let of_boundaries: Vec<f32> = boundaries.by_ref().take(tokens.len()).flatten().collect();
+            golden.place_logits[i].check(&format!("{kernels:?}, boundaries of {i}"), &of_boundaries);
+            let of_slots: Vec<f32> = slots.by_ref().take(tokens.len()).flatten().copied().collect();
+            golden.slot_logits[i].check(&format!("{kernels:?}, slots of {i}"), &of_slots);
             golden.intent_logits[i].check(&format!("{kernels:?}, intents of {i}"), intent);
         }
-        drop((places, slots));
+        drop((boundaries, slots));
         let loss = utterances.loss(&network, kernels, &parameters, false, &mut w);
         assert!((loss - golden.loss).abs() < 2e-6, "{kernels:?}: loss {loss}, not {}", golden.loss);
         let gradient = utterances.gradient(&network, kernels, &parameters, false);
@@ -252,68 +238,5 @@ fn span_tagger_agrees_with_jax() {
             let what = format!("{kernels:?}, gradient of {name}");
             golden.gradients[name].check(&what, &values(&gradient, tensor));
         }
-    }
-}
-
-/// Sums over sequences, done one sequence after the other.
-#[test]
-fn chain_agrees_with_enumeration() {
-    let mut random = Random::new(6);
-    for n in 1..=5 {
-        let logits: Vec<Vec<f32>> =
-            (0..n).map(|_| (0..N_PLACES).map(|_| 2.0 * random.normal()).collect()).collect();
-        let transitions: Vec<f32> = (0..9).map(|_| random.normal()).collect();
-        let weight = |places: &[usize]| -> f64 {
-            let mut sum = 0.0;
-            for t in 0..n {
-                let before = if t == 0 { 0 } else { places[t - 1] };
-                if !Chain::allows(before, places[t]) {
-                    return 0.0;
-                }
-                sum += f64::from(logits[t][places[t]]);
-                sum += if t == 0 { 0.0 } else { f64::from(transitions[before * N_PLACES + places[t]]) };
-            }
-            sum.exp()
-        };
-        let all: Vec<(Vec<usize>, f64)> = (0..N_PLACES.pow(n as u32))
-            .map(|code| (0..n).map(|t| code / N_PLACES.pow(t as u32) % N_PLACES).collect::<Vec<_>>())
-            .map(|places| (places.clone(), weight(&places)))
-            .collect();
-        let z: f64 = all.iter().map(|(_, weight)| weight).sum();
-        let share = |is: &dyn Fn(&[usize]) -> bool| {
-            all.iter().filter(|(places, _)| is(places)).map(|(_, weight)| weight / z).sum::<f64>()
-        };
-        let mut chain = Chain::default();
-        chain.read(logits.iter().map(Vec::as_slice), &transitions);
-        let close = |found: f64, expected: f64, what: &str| {
-            assert!((found - expected).abs() < 1e-9, "{n} words, {what}: {found} for {expected}");
-        };
-        for t in 0..n {
-            for to in 0..N_PLACES {
-                close(chain.marginal(t, to), share(&|places| places[t] == to), "marginal");
-                for from in 0..N_PLACES {
-                    if t > 0 {
-                        let expected = share(&|places| places[t - 1] == from && places[t] == to);
-                        close(chain.pair(t, from, to), expected, "pair");
-                    }
-                }
-            }
-            for end in t + 1..=n {
-                let is = |places: &[usize]| {
-                    places[t] == 1
-                        && places[t + 1..end].iter().all(|&place| place == 2)
-                        && places.get(end) != Some(&2)
-                };
-                close(chain.concept(t, end), share(&is), "concept");
-            }
-        }
-        let best = all.iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("there is one");
-        let mut places = Vec::new();
-        chain.best(|_| 0.0, &mut places);
-        assert_eq!(places, best.0, "{n} words");
-        let mut d = vec![vec![0.0; N_PLACES]; n];
-        let loss =
-            chain.loss(best.0.iter().copied(), 1.0, d.iter_mut().map(Vec::as_mut_slice), &mut [0.0; 9]);
-        close(loss, -(best.1 / z).ln(), "loss");
     }
 }

@@ -1,0 +1,234 @@
+//! What to do about what a tagger is unsure of: the only place with thresholds.
+//!
+//! Enters: an [`Assessment`]. Leaves: a [`Verdict`]: which words and spans are unknown, and whether the utterance is rejected. A
+//! word or a span whose uncertainty is **over** the threshold is unknown; what a tagger of spans takes to be outside of
+//! all spans never is. A [`Policy`] is all that the decision depends on. It is fitted on in-domain data that the tagger
+//! was not trained on, and stored in the model.
+
+mod growth;
+mod spans;
+mod threshold;
+
+use serde::{Deserialize, Serialize};
+
+use crate::decoding::Decoded;
+use crate::uncertainty::{Assessment, OutOfScopeScore, Score, Scorer};
+use crate::{Error, Result};
+
+pub use growth::{Growth, MaskedSlots, Predictions};
+pub use spans::{SPAN_BUDGET, ScoredSpan};
+pub use threshold::{BUDGET, MAX_BUDGET, Offer, ScoredUtterance, Threshold};
+
+/// The share of in-domain utterances that are not rejected.
+const ACCEPTED: f64 = 0.995;
+
+/// When words, spans and utterances are unknown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// What measures the uncertainty.
+    pub scorer: Scorer,
+    /// Above which uncertainty a word or a span is unknown; nothing is if there is none.
+    pub threshold: Option<Threshold>,
+    /// What measures how unlike the training set an utterance is.
+    pub out_of_scope: OutOfScopeScore,
+    /// Above which out-of-scope score an utterance is rejected; none is if there is none.
+    pub reject: Option<f64>,
+    /// How unknown words grow to phrases; they do not if there is none.
+    pub growth: Option<Growth>,
+}
+
+/// A threshold with the name of the score that it bounds, as files have it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NamedThreshold {
+    /// The name of the score.
+    pub score: String,
+    /// The threshold.
+    #[serde(flatten)]
+    pub threshold: Threshold,
+}
+
+/// What is decided about an utterance.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// Which words are over the threshold.
+    pub tokens: Vec<bool>,
+    /// Which spans are.
+    pub spans: Vec<bool>,
+    /// Whether the utterance is rejected.
+    pub reject: bool,
+}
+
+impl Policy {
+    /// One by which nothing is ever unknown.
+    pub fn never(scorer: Scorer) -> Self {
+        Policy {
+            scorer,
+            threshold: None,
+            out_of_scope: OutOfScopeScore::default(),
+            reject: None,
+            growth: None,
+        }
+    }
+
+    /// Whether it decides about whole spans, not about words.
+    pub fn is_span_level(&self) -> bool {
+        matches!(self.scorer, Scorer::Span(_))
+    }
+
+    /// The threshold with the name of the score that it bounds.
+    pub fn named_threshold(&self) -> Option<NamedThreshold> {
+        let score = self.scorer.name().to_owned();
+        self.threshold.clone().map(|threshold| NamedThreshold { score, threshold })
+    }
+
+    /// The same with another threshold.
+    pub fn with_threshold(&self, value: f64) -> Result<Self> {
+        if !value.is_finite() {
+            let problem = format!("the threshold is {value}");
+            return Err(Error::Setting { problem, hint: "it must be a finite number".to_owned() });
+        }
+        let threshold = match &self.threshold {
+            Some(stored) => Threshold { value, ..stored.clone() },
+            None => Threshold::stated(value),
+        };
+        Ok(Policy { threshold: Some(threshold), ..self.clone() })
+    }
+
+    /// Decides about an utterance.
+    pub fn decide(&self, assessment: &Assessment, decoded: &Decoded) -> Verdict {
+        let is_unknown = |&uncertainty: &f64| {
+            self.threshold.as_ref().is_some_and(|threshold| threshold.is_unknown(uncertainty))
+        };
+        let spans: Vec<bool> = assessment.spans.iter().map(is_unknown).collect();
+        let tokens = assessment.tokens.iter().map(is_unknown).collect();
+        let is_strange = |highest: f64| !decoded.labels.is_empty() && self.out_of_scope.of(decoded) > highest;
+        Verdict { tokens, spans, reject: self.reject.is_some_and(is_strange) }
+    }
+}
+
+/// How a policy is fitted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PolicySettings {
+    /// The score of words; by default the one that suits the tagger. Taggers of spans have their own.
+    pub score: Option<Score>,
+    /// How many points of slot F1 saying unknown may cost on the valid set: by default [`BUDGET`], or [`SPAN_BUDGET`] for a
+    /// tagger of spans.
+    pub budget: Option<f64>,
+    /// Not a budget but a promise (split conformal prediction): at most this share of in-domain spans is unknown.
+    pub false_alarm: Option<f64>,
+    /// How unknown words grow to phrases.
+    pub phrases: Phrases,
+}
+
+/// How unknown words are to grow to phrases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phrases {
+    /// By the rule that finds most slots of the valid set, or not at all.
+    #[default]
+    Best,
+    /// Not at all.
+    None,
+    /// By this rule, if it finds more slots than none.
+    By(crate::syntax::phrase::Rule),
+}
+
+impl PolicySettings {
+    /// Refuses what cannot work, naming the value.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
+        match (self.budget, self.false_alarm) {
+            (Some(budget), _) if budget.is_nan() || budget < 0.0 => {
+                refuse(format!("the budget is {budget}"), "it is a number of points of F1, 0 or more")
+            }
+            (_, Some(share)) if !(share > 0.0 && share < 1.0) => refuse(
+                format!("the share of false alarms is {share}"),
+                "it lies between 0 and 1, such as 0.02",
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The out-of-scope score above which an utterance is rejected, from those of in-domain utterances; none if there are none.
+pub(crate) fn reject_above(mut scores: Vec<f64>) -> Option<f64> {
+    scores.sort_by(f64::total_cmp);
+    let accepted = (scores.len() as f64 * ACCEPTED).ceil() as usize;
+    scores.get(accepted.max(1) - 1).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decoding::Hypothesis;
+    use crate::emissions::Logits;
+    use crate::uncertainty::SpanScore;
+
+    fn span(start: usize, end: usize) -> Hypothesis {
+        Hypothesis { start, end, slot: 0, boundaries: 0.9, probability: 0.9, disagreement: 0.1 }
+    }
+
+    #[test]
+    fn words_over_the_threshold_are_unknown() {
+        let assessment = Assessment { tokens: vec![1.0, 2.0, 3.0], spans: Vec::new() };
+        let decoded = Decoded { labels: vec![0; 3], ..Decoded::default() };
+        let never = Policy::never(Scorer::Token(Score::Energy));
+        assert_eq!(never.decide(&assessment, &decoded).tokens, [false; 3]);
+        for (threshold, expected) in
+            [(3.0, [false; 3]), (2.0, [false, false, true]), (0.5, [true; 3]), (f64::MAX, [false; 3])]
+        {
+            let policy = never.with_threshold(threshold).unwrap();
+            assert_eq!(policy.decide(&assessment, &decoded).tokens, expected, "{threshold}");
+        }
+        assert!(never.with_threshold(f64::NAN).is_err());
+    }
+
+    #[test]
+    fn what_is_outside_of_all_spans_is_never_unknown() {
+        let decoded = Decoded {
+            labels: vec![0, 1, 0, 1, 2],
+            spans: vec![span(1, 2), span(3, 5)],
+            ..Decoded::default()
+        };
+        let assessment = Assessment { tokens: vec![9.0, 5.0, 9.0, 7.0, 7.0], spans: vec![5.0, 7.0] };
+        let policy = Policy::never(Scorer::Span(SpanScore::default())).with_threshold(6.0).unwrap();
+        let verdict = policy.decide(&assessment, &decoded);
+        assert_eq!(verdict.spans, [false, true]);
+        assert_eq!(verdict.tokens, [false, false, false, true, true]);
+        assert!(!verdict.reject);
+    }
+
+    #[test]
+    fn an_utterance_over_the_limit_is_rejected_unless_it_is_empty() {
+        let mut decoded = Decoded { labels: vec![0], ..Decoded::default() };
+        decoded.posteriors = Logits::new(2);
+        decoded.posteriors.extend(std::iter::once(&[-0.7f32, -0.7][..]));
+        let score = OutOfScopeScore::default().of(&decoded);
+        for (reject, expected) in [(Some(score - 0.1), true), (Some(score), false), (None, false)] {
+            let policy = Policy { reject, ..Policy::never(Scorer::Span(SpanScore::default())) };
+            assert_eq!(policy.decide(&Assessment::default(), &decoded).reject, expected);
+        }
+        let policy = Policy { reject: Some(f64::MIN), ..Policy::never(Scorer::Span(SpanScore::default())) };
+        assert!(!policy.decide(&Assessment::default(), &Decoded::default()).reject);
+    }
+
+    #[test]
+    fn one_in_two_hundred_is_rejected() {
+        assert_eq!(reject_above(Vec::new()), None);
+        assert_eq!(reject_above(vec![3.0]), Some(3.0));
+        assert_eq!(reject_above((1..=200).rev().map(f64::from).collect()), Some(199.0));
+        assert_eq!(reject_above((1..=1000).map(f64::from).collect()), Some(995.0));
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused() {
+        let problem = |settings: PolicySettings| settings.check().unwrap_err().to_string();
+        let budget = |budget| PolicySettings { budget: Some(budget), ..PolicySettings::default() };
+        let promise = |share| PolicySettings { false_alarm: Some(share), ..PolicySettings::default() };
+        assert_eq!(problem(budget(-1.0)), "the budget is -1");
+        assert_eq!(problem(budget(f64::NAN)), "the budget is NaN");
+        for share in [0.0, 1.0, -0.5, f64::NAN] {
+            assert_eq!(problem(promise(share)), format!("the share of false alarms is {share}"));
+        }
+        assert!(promise(0.02).check().is_ok() && budget(0.0).check().is_ok());
+    }
+}

@@ -1,0 +1,114 @@
+//! Thresholds for taggers that find whole spans.
+
+use super::threshold::{Offer, Threshold};
+use crate::{Error, Result};
+
+/// The points of valid F1 that a threshold of spans may cost, unless another budget is asked for.
+pub const SPAN_BUDGET: f64 = 0.5;
+
+/// A concept that was found in a valid utterance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScoredSpan {
+    /// How unsure the tagger is of it.
+    pub uncertainty: f64,
+    /// Whether limits and slot are right.
+    pub correct: bool,
+}
+
+impl Threshold {
+    /// The lowest threshold that costs at most `budget` points of slot F1 on in-domain utterances, which have `n_gold`
+    /// slots and in which these spans were found. An unknown concept is a wrong prediction; its words stay its own, so
+    /// F1 falls with the threshold.
+    pub fn for_spans(budget: f64, spans: &[ScoredSpan], n_gold: usize) -> Result<Threshold> {
+        let mut spans = spans.to_vec();
+        if n_gold == 0 || spans.iter().any(|span| !span.uncertainty.is_finite()) {
+            let problem = "there is no slot to choose a threshold on".to_owned();
+            let hint = "take labelled in-domain utterances that were not trained on".to_owned();
+            return Err(Error::Setting { problem, hint });
+        }
+        spans.sort_by(|a, b| b.uncertainty.total_cmp(&a.uncertainty));
+        let mut n_correct = spans.iter().filter(|span| span.correct).count();
+        let f1 = |n_correct: usize| 200.0 * n_correct as f64 / (spans.len() + n_gold) as f64;
+        let first = spans.first().map_or(f64::MIN, |span| span.uncertainty);
+        let f1_before = f1(n_correct);
+        let mut offers = vec![Offer { value: first, f1: f1_before }];
+        for (i, span) in spans.iter().enumerate() {
+            n_correct -= usize::from(span.correct);
+            let value = spans.get(i + 1).map_or(f64::MIN, |next| next.uncertainty);
+            if value < span.uncertainty {
+                // A lower threshold at the same price is the better offer.
+                offers.pop_if(|offer| offer.f1 <= f1(n_correct));
+                offers.push(Offer { value, f1: f1(n_correct) });
+            }
+        }
+        let median = spans.get(spans.len() / 2).map_or(0.0, |span| span.uncertainty);
+        Threshold { value: first, budget, f1_before, f1_after: f1_before, median, offers }.offered(budget)
+    }
+
+    /// The lowest threshold above which lies at most this share of further in-domain spans, on average over valid sets
+    /// (split conformal prediction): of n spans, the one of rank ceil((n + 1) (1 - share)).
+    pub fn conformal(&self, share: f64, spans: &[ScoredSpan]) -> Result<Threshold> {
+        if !(0.0..1.0).contains(&share) || share == 0.0 {
+            let problem = format!("a share of false alarms of {share}");
+            return Err(Error::Setting { problem, hint: "it lies between 0 and 1, such as 0.02".to_owned() });
+        }
+        let mut doubts: Vec<f64> = spans.iter().map(|span| span.uncertainty).collect();
+        doubts.sort_by(f64::total_cmp);
+        let rank = ((doubts.len() + 1) as f64 * (1.0 - share)).ceil() as usize;
+        let Some(&value) = doubts.get(rank.max(1) - 1) else {
+            let n = doubts.len();
+            let problem = format!("{n} concepts in the valid split promise no share of {share}");
+            let hint = format!("the smallest share that they can promise is {:.4}", 1.0 / (n + 1) as f64);
+            return Err(Error::Setting { problem, hint });
+        };
+        let right = |above: bool| {
+            spans.iter().filter(|span| span.correct && (above || span.uncertainty <= value)).count()
+        };
+        let f1_after = self.f1_before * right(false) as f64 / right(true).max(1) as f64;
+        Ok(Threshold { value, budget: self.f1_before - f1_after, f1_after, ..self.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(notation: &str) -> Vec<ScoredSpan> {
+        let read = |word: &str| {
+            let (uncertainty, mark) = word.split_at(word.len() - 1);
+            ScoredSpan { uncertainty: uncertainty.parse().unwrap(), correct: mark == "+" }
+        };
+        notation.split(' ').map(read).collect()
+    }
+
+    #[test]
+    fn the_lowest_threshold_within_the_budget() {
+        // Four found of four: 3 of 4 are right, F1 75, each right one that is called unknown costs 25.
+        let found = spans("1+ 2+ 3- 4+");
+        for (budget, value, f1) in [(0.0, 4.0, 75.0), (24.0, 4.0, 75.0), (25.0, 2.0, 50.0), (50.0, 1.0, 25.0)]
+        {
+            let threshold = Threshold::for_spans(budget, &found, 4).unwrap();
+            assert_eq!((threshold.value, threshold.f1_after), (value, f1), "budget {budget}");
+            assert_eq!(threshold.f1_before, 75.0);
+        }
+        // A wrong one costs nothing.
+        let threshold = Threshold::for_spans(0.0, &spans("1+ 2+ 3+ 4-"), 4).unwrap();
+        assert_eq!(threshold.value, 3.0);
+        // Those of the same uncertainty are unknown together.
+        let threshold = Threshold::for_spans(25.0, &spans("1+ 2+ 2+ 3-"), 4).unwrap();
+        assert_eq!(threshold.value, 2.0);
+        assert!(Threshold::for_spans(1.0, &[], 0).is_err());
+    }
+
+    #[test]
+    fn conformal_rank() {
+        let found: Vec<_> =
+            (1..=99).map(|i| ScoredSpan { uncertainty: f64::from(i), correct: true }).collect();
+        let threshold = Threshold::for_spans(0.5, &found, 99).unwrap();
+        for (share, value) in [(0.02, 98.0), (0.5, 50.0), (0.011, 99.0), (0.01, 99.0)] {
+            assert_eq!(threshold.conformal(share, &found).unwrap().value, value, "share {share}");
+        }
+        assert!(threshold.conformal(0.009, &found).is_err());
+        assert!(threshold.conformal(0.0, &found).is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! What a tagger says before it is turned into an answer: the boundary between encoders and everything after them.
+//!
+//! Plain finite logits leave an encoder, or are read from a [`Table`] that some other tagger wrote (`docs/logits.md`). No
+//! later stage sees a network or knows which tagger it was; [`crate::decoding`] is the one place that tells the two
+//! families of output apart.
+
+mod table;
+
+pub(crate) use table::demand_labels;
+pub use table::{Companion, Input, Table, TableSettings, TableUtterance, read_label_names};
+
+use crate::kernel::{Buffer, Kernels, padded};
+
+/// What a tagger says of an utterance.
+#[derive(Clone, Debug, Default)]
+pub struct Emissions {
+    /// Of its words.
+    pub tags: Tags,
+    /// Logits of the intents; none if there are none.
+    pub intents: Vec<f32>,
+}
+
+/// What a tagger says of the words of an utterance.
+#[derive(Clone, Debug)]
+pub enum Tags {
+    /// A label for each word.
+    Labels {
+        /// Logits of the labels.
+        logits: Logits,
+        /// Log concentrations of the labels' Dirichlet distribution where they are not the logits: calibrated ones.
+        concentrations: Option<Logits>,
+    },
+    /// A linear-chain CRF over boundary tags, and a slot for each word.
+    Spans {
+        /// Logits of outside, begin, inside.
+        boundaries: Vec<[f32; 3]>,
+        /// What the CRF adds where one tag (the row) is followed by another.
+        transitions: [[f32; 3]; 3],
+        /// Logits of the slots, if the word is in one.
+        slots: Logits,
+    },
+}
+
+impl Default for Tags {
+    fn default() -> Self {
+        Tags::Labels { logits: Logits::default(), concentrations: None }
+    }
+}
+
+impl Emissions {
+    /// Those of an utterance of a table.
+    pub fn of_table(table: &Table, utterance: &TableUtterance) -> Self {
+        let mut logits = Logits::new(table.label_names.len());
+        logits.extend(table.rows(utterance));
+        Emissions { tags: Tags::Labels { logits, concentrations: None }, intents: Vec::new() }
+    }
+}
+
+/// A row of numbers for each word; a buffer to be used again for the next utterance.
+#[derive(Clone, Default)]
+pub struct Logits {
+    n_columns: usize,
+    n_rows: usize,
+    /// Rows are padded to whole vectors.
+    values: Buffer,
+}
+
+/// What padding holds, so that no softmax notices it.
+const PADDING: f32 = -1e9;
+
+impl Logits {
+    /// No row yet, of so many numbers each.
+    pub fn new(n_columns: usize) -> Self {
+        Logits { n_columns, ..Logits::default() }
+    }
+
+    /// Forgets all rows; those to come have so many numbers.
+    pub fn clear(&mut self, n_columns: usize) {
+        (self.n_columns, self.n_rows) = (n_columns, 0);
+    }
+
+    /// Adds rows.
+    pub fn extend<'a>(&mut self, rows: impl ExactSizeIterator<Item = &'a [f32]>) {
+        let (stride, before) = (padded(self.n_columns), self.n_rows);
+        self.n_rows += rows.len();
+        let to = &mut self.values.reserve(self.n_rows * stride)[before * stride..];
+        for (to, from) in to.chunks_exact_mut(stride.max(1)).zip(rows) {
+            to[..self.n_columns].copy_from_slice(from);
+            to[self.n_columns..].fill(PADDING);
+        }
+    }
+
+    /// Takes over the rows of another.
+    pub(crate) fn copy_from(&mut self, other: &Logits) {
+        self.clear(other.n_columns);
+        self.extend(other.rows());
+    }
+
+    /// The row of each word.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> + Clone {
+        (0..self.n_rows).map(|row_idx| self.row(row_idx))
+    }
+
+    /// The row of a word.
+    pub fn row(&self, row_idx: usize) -> &[f32] {
+        &self.values[row_idx * padded(self.n_columns)..][..self.n_columns]
+    }
+
+    /// Words.
+    pub fn len(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Whether there is no word.
+    pub fn is_empty(&self) -> bool {
+        self.n_rows == 0
+    }
+
+    /// Numbers of a row.
+    pub fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    /// Turns each row into probabilities.
+    pub(crate) fn softmax(&mut self, kernels: Kernels) {
+        let stride = padded(self.n_columns);
+        if self.n_rows > 0 && stride > 0 {
+            kernels.softmax(stride, &mut self.values[..self.n_rows * stride]);
+        }
+    }
+
+    /// The rows with their padding, which are `padded(n_columns)` apart.
+    pub(crate) fn padded_rows(&mut self) -> &mut [f32] {
+        let len = self.n_rows * padded(self.n_columns);
+        &mut self.values[..len]
+    }
+}
+
+impl std::fmt::Debug for Logits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.rows()).finish()
+    }
+}

@@ -1,0 +1,83 @@
+//! Runs a span tagger with its weights.
+
+use std::sync::Arc;
+
+use super::{PreparedTagger, SpanTagger, TaggerWorkspace};
+use crate::emissions::{Emissions, Logits, Tags};
+use crate::encoder::Once;
+use crate::features::{Features, Form, Token, UNKNOWN_WORD};
+use crate::kernel::Kernels;
+use crate::nn::Parameters;
+
+/// Words that are prepared: they make up nearly all text, and take 3 KB each.
+const PREPARED: usize = 4000;
+
+/// A network with its weights.
+#[derive(Debug)]
+pub struct SpanTaggerEncoder {
+    pub(crate) network: SpanTagger,
+    pub(crate) parameters: Parameters,
+    prepared: Once<PreparedTagger>,
+}
+
+impl SpanTaggerEncoder {
+    pub(crate) fn new(network: SpanTagger, parameters: Parameters) -> Self {
+        SpanTaggerEncoder { network, parameters, prepared: Once::default() }
+    }
+
+    fn prepare(&self, kernels: Kernels, features: &Features) -> Arc<PreparedTagger> {
+        self.prepared.get(kernels, || {
+            let words = features.words.names().iter().take(PREPARED);
+            let forms = features.forms.as_ref();
+            let forms: Vec<Form> =
+                words.map(|word| forms.map_or(Form::default(), |forms| forms.of(word))).collect();
+            self.network.prepare(kernels, &self.parameters, &forms)
+        })
+    }
+}
+
+/// The buffers of one thread.
+pub(crate) struct SpanTaggerSession {
+    encoder: Arc<SpanTaggerEncoder>,
+    kernels: Kernels,
+    prepared: Arc<PreparedTagger>,
+    workspace: TaggerWorkspace,
+    pub emissions: Emissions,
+}
+
+impl SpanTaggerSession {
+    pub fn new(encoder: Arc<SpanTaggerEncoder>, kernels: Kernels, features: &Features) -> Self {
+        let tags = Tags::Spans {
+            boundaries: Vec::new(),
+            transitions: encoder.network.transitions(&encoder.parameters),
+            slots: Logits::default(),
+        };
+        SpanTaggerSession {
+            prepared: encoder.prepare(kernels, features),
+            encoder,
+            kernels,
+            workspace: TaggerWorkspace::default(),
+            emissions: Emissions { tags, intents: Vec::new() },
+        }
+    }
+
+    pub fn needs_form(&self, word: u32) -> bool {
+        word == UNKNOWN_WORD || word as usize >= PREPARED
+    }
+
+    pub fn emit(&mut self, tokens: &[Token], forms: &[Form]) -> &Emissions {
+        let SpanTaggerEncoder { network, parameters, .. } = &*self.encoder;
+        let w = &mut self.workspace;
+        network.infer(self.kernels, parameters, &self.prepared, tokens, forms, w);
+        let Emissions { tags, intents } = &mut self.emissions;
+        intents.clear();
+        intents.extend_from_slice(network.intent_logits(w).next().unwrap_or(&[]));
+        if let Tags::Spans { boundaries, slots, .. } = tags {
+            boundaries.clear();
+            boundaries.extend(network.boundary_logits(w));
+            slots.clear(network.shape().slots);
+            slots.extend(network.slot_logits(w));
+        }
+        &self.emissions
+    }
+}

@@ -1,0 +1,109 @@
+//! Fits the policy of a model on in-domain utterances, which should not be those of the training.
+
+use super::{Model, Worker};
+use crate::Result;
+use crate::corpus::Utterance;
+use crate::decision::{BUDGET, SPAN_BUDGET, ScoredSpan, ScoredUtterance, Threshold, reject_above};
+use crate::decision::{Growth, MaskedSlots, Phrases, Policy, PolicySettings, Predictions};
+use crate::label;
+use crate::math::largest;
+use crate::syntax::Syntax;
+use crate::syntax::phrase::Rule;
+use crate::uncertainty::{Score, Scorer};
+
+impl Model {
+    /// The policy that suits in-domain utterances: the lowest threshold that costs at most a budget of slot F1 on them, or
+    /// keeps a promise. Nothing is ever unknown by it if they have no slot.
+    pub fn fit_policy(&self, settings: &PolicySettings, valid: &[Utterance]) -> Result<Policy> {
+        settings.check()?;
+        let never = Policy::never(Model::default_scorer(&self.encoder));
+        if valid.iter().flat_map(|utterance| &utterance.labels).all(|label| label == "O") {
+            return Ok(never);
+        }
+        match never.scorer {
+            Scorer::Span(_) => self.fit_span_policy(never, settings, valid),
+            Scorer::Token(score) => self.fit_token_policy(settings.score.unwrap_or(score), settings, valid),
+        }
+    }
+
+    fn fit_span_policy(
+        &self,
+        policy: Policy,
+        settings: &PolicySettings,
+        valid: &[Utterance],
+    ) -> Result<Policy> {
+        let (mut scored, mut n_gold, mut out_of_scope) = (Vec::new(), 0, Vec::new());
+        let mut worker = self.clone().with_policy(policy.clone()).worker();
+        for utterance in valid.iter().filter(|utterance| !utterance.words.is_empty()) {
+            worker.tag(&utterance.words);
+            out_of_scope.push(worker.out_of_scope());
+            let gold = label::spans(&utterance.labels);
+            n_gold += gold.len();
+            scored.extend(worker.found().into_iter().map(|found| ScoredSpan {
+                uncertainty: found.uncertainty,
+                correct: gold.iter().any(|span| found.is(span)),
+            }));
+        }
+        let threshold = Threshold::for_spans(settings.budget.unwrap_or(SPAN_BUDGET), &scored, n_gold)?;
+        let threshold = match settings.false_alarm {
+            None => threshold,
+            Some(share) => threshold.conformal(share, &scored)?,
+        };
+        Ok(Policy { threshold: Some(threshold), reject: reject_above(out_of_scope), ..policy })
+    }
+
+    fn fit_token_policy(
+        &self,
+        score: Score,
+        settings: &PolicySettings,
+        valid: &[Utterance],
+    ) -> Result<Policy> {
+        let policy = Policy::never(Scorer::Token(score));
+        let mut worker = self.clone().with_policy(policy.clone()).worker();
+        let mut assess = |utterance: &Utterance| {
+            let (labels, _) = worker.tag(&utterance.words);
+            (labels, worker.assessment.tokens.clone())
+        };
+        let assessed: Vec<_> = valid.iter().map(&mut assess).collect();
+        let labels: Vec<Vec<&str>> =
+            assessed.iter().map(|(labels, _)| labels.iter().map(|label| &**label).collect()).collect();
+        let scored: Vec<_> = (valid.iter().zip(&labels).zip(&assessed))
+            .map(|((utterance, first_choices), (_, uncertainty))| ScoredUtterance {
+                gold: &utterance.labels,
+                first_choices,
+                uncertainty,
+            })
+            .collect();
+        let threshold = Threshold::choose(settings.budget.unwrap_or(BUDGET), &scored)?;
+        let policy = Policy { threshold: Some(threshold), ..policy };
+        let growth = match settings.phrases {
+            Phrases::None => None,
+            Phrases::Best => self.choose_growth(&policy, &Rule::ALL, valid),
+            Phrases::By(rule) => self.choose_growth(&policy, &[rule], valid),
+        };
+        Ok(Policy { growth, ..policy })
+    }
+
+    /// The growth that finds most slots of in-domain utterances when their words are masked ([`MaskedSlots::choose`]);
+    /// `None` if nothing is gained.
+    pub fn choose_growth(&self, policy: &Policy, rules: &[Rule], valid: &[Utterance]) -> Option<Growth> {
+        let mut worker = self.clone().with_policy(policy.clone()).worker();
+        let masked = MaskedSlots::new(&mut Syntax::english().worker(), valid);
+        let predictions: Vec<Predictions> =
+            masked.utterances.iter().map(|utterance| worker.predict(&utterance.words)).collect();
+        masked.choose(rules, &predictions)
+    }
+}
+
+impl Worker {
+    /// Which words are over the threshold, and the probabilities of the likeliest labels.
+    fn predict(&mut self, words: &[String]) -> Predictions {
+        self.tag(words);
+        self.probabilities.copy_from(&self.decoded.posteriors);
+        self.probabilities.softmax(self.kernels);
+        Predictions {
+            unknown: self.model.policy.decide(&self.assessment, &self.decoded).tokens,
+            probabilities: self.probabilities.rows().filter_map(largest).map(|(_, p)| p).collect(),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! From words to what an encoder sees of them, and what its answers mean.
+//!
+//! Enters: the words of an utterance in the form of the vocabulary. Leaves: [`Encoded`], a [`Token`] for each word with its id
+//! and, where the encoder needs it, its [`Form`]. [`Features`] are fitted to a training corpus and stored in the model.
+
+mod characters;
+mod lexicon;
+mod vectors;
+
+use crate::corpus::Utterance;
+use crate::label::{LabelSet, Names};
+
+pub use characters::Alphabet;
+pub(crate) use lexicon::Lexicon;
+pub use lexicon::Novelty;
+pub use vectors::Vectors;
+
+/// The id of every word that the training data did not have.
+pub const UNKNOWN_WORD: u32 = 0;
+
+/// The vocabulary, the labels and the intents of a training corpus, and what else is known of words.
+#[derive(Clone, Debug, Default)]
+pub struct Features {
+    /// Words; [`UNKNOWN_WORD`] is the first.
+    pub words: Names,
+    /// Slot labels; `O` is the first.
+    pub labels: LabelSet,
+    /// Intents.
+    pub intents: Names,
+    /// How words look, for encoders that read them letter by letter.
+    pub(crate) forms: Option<Forms>,
+    /// Which words and values stood where, for span taggers.
+    pub(crate) lexicon: Option<Lexicon>,
+}
+
+/// The name under which unknown words stand in the vocabulary; no word of a corpus can look like it.
+const UNKNOWN_NAME: &str = "<unknown word>";
+
+impl Features {
+    /// What a training corpus knows, with its words in the form in which the normaliser leaves them.
+    pub fn fit<'a>(
+        utterances: impl Iterator<Item = &'a Utterance> + Clone,
+        word: impl Fn(&str) -> String,
+    ) -> Self {
+        let words: Vec<String> = utterances.clone().flat_map(|u| &u.words).map(|w| word(w)).collect();
+        let labels = utterances.clone().flat_map(|u| &u.labels).map(String::as_str);
+        Features {
+            words: Names::count(&[UNKNOWN_NAME], words.iter().map(String::as_str)),
+            labels: LabelSet::new(Names::count(&["O"], labels)),
+            intents: Names::count(&[], utterances.map(|u| first_intent(&u.intent))),
+            forms: None,
+            lexicon: None,
+        }
+    }
+
+    /// The id of a normalised word.
+    pub fn word(&self, word: &str) -> u32 {
+        self.words.id(word).unwrap_or(UNKNOWN_WORD)
+    }
+
+    /// Encodes words in the form of the vocabulary. `needs_form` says of which words the encoder has to see the form.
+    pub(crate) fn encode<'w>(
+        &self,
+        words: impl Iterator<Item = &'w str>,
+        needs_form: impl Fn(u32) -> bool,
+        encoded: &mut Encoded,
+    ) {
+        encoded.tokens.clear();
+        encoded.forms.clear();
+        for text in words {
+            let word = self.word(text);
+            let mut form = 0;
+            if let Some(forms) = self.forms.as_ref().filter(|_| needs_form(word)) {
+                form = encoded.forms.len() as u32;
+                encoded.forms.push(forms.of(text));
+            }
+            encoded.tokens.push(Token { word, form, key: lexicon::word_key(text) });
+        }
+    }
+}
+
+/// The words of an utterance as an encoder sees them; a buffer to be used again for the next one.
+#[derive(Clone, Debug, Default)]
+pub struct Encoded {
+    /// The words.
+    pub tokens: Vec<Token>,
+    /// The forms that they refer to.
+    pub forms: Vec<Form>,
+}
+
+/// A word of an utterance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Token {
+    /// Its id in the vocabulary.
+    pub word: u32,
+    /// Which form it has; without meaning where the encoder does not need it.
+    pub form: u32,
+    /// A number for its text, also where the vocabulary does not have it.
+    pub key: u32,
+}
+
+/// A word without what was learnt of it as a whole: its characters and its frozen vector.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Form {
+    /// Ids of characters, those of the ends included: at least three.
+    pub characters: Vec<u8>,
+    /// As wide as the network's vectors.
+    pub vector: Vec<f32>,
+}
+
+/// How words look.
+#[derive(Clone, Debug)]
+pub(crate) struct Forms {
+    pub alphabet: Alphabet,
+    /// What is known of words before any training, if that is used.
+    pub vectors: Option<&'static Vectors>,
+}
+
+impl Forms {
+    /// The form of a word.
+    pub fn of(&self, word: &str) -> Form {
+        let vector = self.vectors.map_or(Vec::new(), |vectors| vectors.vector(word));
+        Form { vector, ..self.alphabet.form(word) }
+    }
+}
+
+/// A labelled utterance as ids; it has at least one word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Example {
+    /// Word ids.
+    pub words: Vec<u32>,
+    /// A label id for each word.
+    pub labels: Vec<u32>,
+    /// The intent's id.
+    pub intent: u32,
+}
+
+/// The intent that a corpus names first: `a` of `a#b`.
+pub fn first_intent(intent: &str) -> &str {
+    intent.split('#').next().unwrap_or(intent)
+}

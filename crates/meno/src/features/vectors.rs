@@ -1,0 +1,189 @@
+//! Frozen word vectors, for words that a corpus lacks.
+//!
+//! A word is cut into as few pieces as possible; the first part of its vector is the mean of theirs, longer pieces
+//! counting more, stretched to one length. The second part is that of its cluster, of words that stand in like places. At
+//! the end it says how often the word is capitalised, how frequent it is, and whether that is known.
+//! `scripts/word_vectors.py` makes the table.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use safetensors::SafeTensors;
+
+/// A table of pieces of words.
+#[derive(Debug)]
+pub struct Vectors {
+    width: usize,
+    /// Pieces that begin a word have a space before them.
+    pieces: HashMap<&'static str, u32>,
+    rows: &'static [u8],
+    cluster_width: usize,
+    words: HashMap<&'static str, u32>,
+    /// For each word four bytes: the number of its cluster, the share of capitals, the frequency.
+    facts: &'static [u8],
+    clusters: &'static [u8],
+}
+
+/// Numbers of a vector after those of pieces and cluster.
+const N_FACTS: usize = 4;
+
+/// The length of all vectors.
+const LENGTH: f32 = 4.0;
+/// No piece has more bytes than this, and no word is looked at further than that.
+const MAX_PIECE: usize = 20;
+const MAX_WORD: usize = 40;
+/// What a byte of a cluster's vector is worth.
+const CLUSTER_SCALE: f32 = 2.0 * 0.45 / 127.0;
+
+impl Vectors {
+    /// The vectors of English words that come with the program.
+    pub fn english() -> &'static Vectors {
+        static VECTORS: OnceLock<Vectors> = OnceLock::new();
+        VECTORS.get_or_init(|| {
+            Vectors::read(meno_english::VECTORS).expect("the table that is built in is whole")
+        })
+    }
+
+    fn read(bytes: &'static [u8]) -> Option<Vectors> {
+        let tensors = SafeTensors::deserialize(bytes).ok()?;
+        let table = |name: &str| -> Option<(usize, &'static [u8])> {
+            let tensor = tensors.tensor(name).ok()?;
+            let [_, width] = *tensor.shape() else { return None };
+            Some((width, tensor.data()))
+        };
+        let names = |name: &str| -> Option<HashMap<&'static str, u32>> {
+            let names = std::str::from_utf8(tensors.tensor(name).ok()?.data()).ok()?;
+            Some(names.split('\n').zip(0..).collect())
+        };
+        let ((width, rows), (cluster_width, clusters)) = (table("vectors")?, table("clusters")?);
+        let (pieces, words) = (names("pieces")?, names("words")?);
+        Some(Vectors { width, pieces, rows, cluster_width, words, facts: table("facts")?.1, clusters })
+    }
+
+    /// How many numbers a vector has.
+    pub fn width(&self) -> usize {
+        self.width + self.cluster_width + N_FACTS
+    }
+
+    /// The vector of a word; zero if none of its letters is known.
+    pub fn vector(&self, word: &str) -> Vec<f32> {
+        let mut sum = vec![0.0; self.width];
+        for (piece, n_letters) in self.cut(word) {
+            let row = &self.rows[piece as usize * self.width..][..self.width];
+            let weight = n_letters as f32;
+            sum.iter_mut().zip(row).for_each(|(sum, &byte)| *sum += weight * f32::from(byte as i8));
+        }
+        let length = sum.iter().map(|x| x * x).sum::<f32>().sqrt();
+        if length > 0.0 {
+            sum.iter_mut().for_each(|x| *x *= LENGTH / length);
+        }
+        self.facts(word, &mut sum);
+        sum
+    }
+
+    /// The share of capitals that a word begins with, if it is known.
+    pub fn capitals(&self, word: &str) -> Option<f32> {
+        self.words.get(word).map(|&word| f32::from(self.facts[word as usize * N_FACTS + 2]) / 255.0)
+    }
+
+    /// Adds what is known of the whole word.
+    fn facts(&self, word: &str, vector: &mut Vec<f32>) {
+        let Some(&word) = self.words.get(word) else {
+            vector.resize(self.width(), 0.0);
+            return;
+        };
+        let [low, high, capitals, frequency] =
+            std::array::from_fn(|i| self.facts[word as usize * N_FACTS + i]);
+        let cluster = usize::from(u16::from_le_bytes([low, high]));
+        let row = &self.clusters[cluster * self.cluster_width..][..self.cluster_width];
+        vector.extend(row.iter().map(|&byte| f32::from(byte as i8) * CLUSTER_SCALE));
+        let share = |byte: u8| f32::from(byte) / 127.5 - 1.0;
+        vector.extend([share(capitals), share(frequency), 1.0, f32::from(u8::from(cluster > 0))]);
+    }
+
+    /// The fewest pieces that make up a word, from the last to the first, with the number of their bytes; letters in no
+    /// piece are left out.
+    fn cut(&self, word: &str) -> Vec<(u32, usize)> {
+        let spaced: String = std::iter::once(' ').chain(word.chars().flat_map(char::to_lowercase)).collect();
+        let ends: Vec<usize> = spaced
+            .char_indices()
+            .map(|(i, c)| i + c.len_utf8())
+            .filter(|&end| end <= MAX_WORD)
+            .skip(1)
+            .collect();
+        // For each byte that ends a letter the fewest pieces up to it, the last of them and where it begins.
+        let mut best = [(0, None, 0); MAX_WORD + 1];
+        best[1].0 = 1;
+        for (i, &end) in ends.iter().enumerate() {
+            let before = if i == 0 { 1 } else { ends[i - 1] };
+            let mut choice = (best[before].0 + 2, None, before);
+            for start in
+                [0].into_iter().chain(ends[..i].iter().copied()).filter(|start| end - start <= MAX_PIECE)
+            {
+                if best[start].0 + 1 < choice.0
+                    && let Some(&piece) = self.pieces.get(&spaced[start..end])
+                {
+                    choice = (best[start].0 + 1, Some(piece), start);
+                }
+            }
+            best[end] = choice;
+        }
+        let mut pieces = Vec::new();
+        let mut end = ends.last().copied().unwrap_or(0);
+        while end > 1 {
+            let (_, piece, start) = best[end];
+            pieces.extend(piece.map(|piece| (piece, end - start)));
+            end = start;
+        }
+        pieces
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cosine(a: &str, b: &str) -> f32 {
+        let vectors = Vectors::english();
+        let [a, b] = [a, b].map(|word| vectors.vector(word)[..vectors.width].to_vec());
+        a.iter().zip(&b).map(|(a, b)| a * b).sum::<f32>() / (LENGTH * LENGTH)
+    }
+
+    #[test]
+    fn like_words_have_like_vectors() {
+        for (word, like, unlike) in [
+            ("monday", "friday", "banana"),
+            ("london", "paris", "quickly"),
+            ("song", "songs", "airport"),
+            ("kathmandu", "kathmandu", "the"),
+        ] {
+            let (near, far) = (cosine(word, like), cosine(word, unlike));
+            assert!(near > far + 0.1, "{word}: {like} {near}, {unlike} {far}");
+        }
+    }
+
+    #[test]
+    fn every_word_has_a_vector_of_one_length_or_none() {
+        for word in ["", " ", "x", "日本", "'", "ﬀ", "don't", "Ünïcode", &"ab".repeat(100)] {
+            let vector = Vectors::english().vector(word);
+            let pieces = &vector[..Vectors::english().width];
+            let length = pieces.iter().map(|x| x * x).sum::<f32>().sqrt();
+            assert_eq!(vector.len(), Vectors::english().width(), "{word:?}");
+            assert!(length == 0.0 || (length - LENGTH).abs() < 1e-3, "{word:?}: {length}");
+        }
+    }
+
+    #[test]
+    fn names_are_told_by_their_capitals() {
+        let capitals = |word: &str| {
+            let vector = Vectors::english().vector(word);
+            vector[vector.len() - N_FACTS]
+        };
+        for name in ["chicago", "beatles", "tolkien"] {
+            assert!(capitals(name) > 0.5, "{name}");
+        }
+        for word in ["the", "song", "versions"] {
+            assert!(capitals(word) < -0.5, "{word}");
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Gradients of a batch, and Adam with global clipping.
+//!
+//! Every thread has a [`Replica`] of the network and updates it with the same gradient: repeating the update costs
+//! less than moving what one core has written to another core. Embedding rows are updated only when their word occurs;
+//! what dense Adam would have done to them in between is made up for then, so that the result is that of dense Adam.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::{Network, Parameters, Product, Tensor, transpose};
+use crate::kernel::{Adam, BETA1, BETA2, Buffer, Kernels, LANES, StepSize};
+
+/// About how many floats are treated as one piece of work; the pieces do not depend on the number of threads.
+const PIECE: usize = 8 * 1024;
+
+/// Some panels of a matrix.
+#[derive(Clone)]
+struct Piece {
+    /// Which of the network's matrices.
+    index: usize,
+    matrix: Tensor,
+    first_panel: usize,
+    /// Where it lies.
+    start: usize,
+    len: usize,
+}
+
+fn pieces(matrices: &[Tensor]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    for (index, &matrix) in matrices.iter().enumerate() {
+        let (panel, panels) = (LANES * matrix.rows(), matrix.width() / LANES);
+        let step = (PIECE / panel).max(1);
+        for first_panel in (0..panels).step_by(step) {
+            let len = step.min(panels - first_panel) * panel;
+            pieces.push(Piece { index, matrix, first_panel, start, len });
+            start += len;
+        }
+    }
+    pieces
+}
+
+/// The gradient of a batch.
+pub(crate) struct Gradient {
+    table: Tensor,
+    matrices: usize,
+    pieces: Vec<Piece>,
+    /// Of matrices and vectors.
+    dense: Buffer,
+    /// The rows of the table that occur in the batch, in rising order.
+    touched: Vec<u32>,
+    /// Of those rows.
+    rows: Buffer,
+}
+
+impl Gradient {
+    /// Of a batch of nothing.
+    pub fn new(network: &impl Network) -> Self {
+        let layout = network.layout();
+        Gradient {
+            table: network.embedding(),
+            matrices: layout.matrices(),
+            pieces: pieces(&network.matrices()),
+            dense: Buffer::zeros(layout.dense()),
+            touched: Vec::new(),
+            rows: Buffer::default(),
+        }
+    }
+
+    /// Begins with a batch of these words.
+    pub fn begin(&mut self, words: impl Iterator<Item = u32>) {
+        self.touched.clear();
+        self.touched.extend(words);
+        self.touched.sort_unstable();
+        self.touched.dedup();
+    }
+
+    /// Sums up the gradients of the shards, whose backward passes are done; gives the norm.
+    pub fn sum<N: Network>(
+        &mut self,
+        kernels: Kernels,
+        network: &N,
+        parameters: &[f32],
+        shards: &[&N::Workspace],
+    ) -> f32 {
+        let (matrices, vectors) = self.dense.split_at_mut(self.matrices);
+        let vectors = &mut vectors[..network.layout().dense() - self.matrices];
+        let rows = self.rows.clear(self.touched.len() * self.table.width());
+        let (matrices, (vectors, rows)) = rayon::join(
+            || sum_matrices(kernels, network, parameters, shards, &self.pieces, matrices),
+            || {
+                let vectors = sum_vectors(kernels, network, shards, vectors);
+                (vectors, sum_rows(kernels, network, shards, &self.touched, rows))
+            },
+        );
+        (matrices + vectors + rows).sqrt()
+    }
+}
+
+fn sum_matrices<N: Network>(
+    kernels: Kernels,
+    network: &N,
+    parameters: &[f32],
+    shards: &[&N::Workspace],
+    pieces: &[Piece],
+    mut gradient: &mut [f32],
+) -> f32 {
+    let mut work = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let (part, rest) = gradient.split_at_mut(piece.len);
+        work.push((piece, part));
+        gradient = rest;
+    }
+    let products: Vec<_> = shards.iter().map(|shard| network.products(shard)).collect();
+    let squares: Vec<f32> = (work.into_par_iter())
+        .map(|(piece, gradient)| {
+            let products: Vec<_> = products.iter().map(|products| products[piece.index]).collect();
+            Product::sum(kernels, &products, piece.first_panel, gradient);
+            if network.rectified_matrix() == Some(piece.matrix) {
+                kernels.keep_where_positive(&parameters[piece.start..piece.start + piece.len], gradient);
+            }
+            kernels.sum_squares(gradient)
+        })
+        .collect();
+    squares.iter().sum()
+}
+
+fn sum_vectors<N: Network>(kernels: Kernels, network: &N, shards: &[&N::Workspace], sums: &mut [f32]) -> f32 {
+    sums.fill(0.0);
+    for shard in shards {
+        kernels.add(network.d_vectors(shard), sums);
+    }
+    kernels.sum_squares(sums)
+}
+
+/// The gradients of the touched rows of the table.
+fn sum_rows<N: Network>(
+    kernels: Kernels,
+    network: &N,
+    shards: &[&N::Workspace],
+    touched: &[u32],
+    sums: &mut [f32],
+) -> f32 {
+    for shard in shards {
+        for (word, gradient) in network.d_words(shard) {
+            let at = touched.binary_search(&word).expect("every word was touched") * gradient.len();
+            kernels.add(gradient, &mut sums[at..at + gradient.len()]);
+        }
+    }
+    kernels.sum_squares(sums)
+}
+
+/// The parameters of a network with the moments of each.
+#[derive(Clone)]
+pub struct Replica {
+    table: Tensor,
+    matrices: Vec<Tensor>,
+    pieces: Vec<Piece>,
+    dense: usize,
+    /// All but the rows of the table are up to date; those after [`Replica::begin`] or [`Replica::settle`].
+    pub(crate) parameters: Parameters,
+    /// The matrices transposed, as they are now.
+    pub(crate) transposed: Buffer,
+    pub(crate) first: Buffer,
+    pub(crate) second: Buffer,
+    /// The sizes of all steps so far.
+    pub(crate) sizes: Vec<StepSize>,
+    /// For each row of the table the number of steps it has seen; 0 if it was never touched.
+    pub(crate) seen: Vec<u32>,
+}
+
+impl Replica {
+    /// A network that has seen no step.
+    pub fn new(kernels: Kernels, network: &impl Network, parameters: Parameters) -> Self {
+        let (layout, table, matrices) = (network.layout(), network.embedding(), network.matrices());
+        let mut transposed = Buffer::zeros(layout.dense());
+        transpose(kernels, &matrices, &parameters, &mut transposed);
+        Replica {
+            pieces: pieces(&matrices),
+            dense: layout.dense(),
+            first: Buffer::zeros(layout.len()),
+            second: Buffer::zeros(layout.len()),
+            sizes: Vec::new(),
+            seen: vec![0; table.rows()],
+            table,
+            matrices,
+            parameters,
+            transposed,
+        }
+    }
+
+    /// Goes on after steps of these rates, of which each row has seen so many, with parameters and moments that have been
+    /// put in their places.
+    pub fn restore(&mut self, kernels: Kernels, rates: &[f32], seen: Vec<u32>) {
+        self.sizes = (1..).zip(rates).map(|(step, &rate)| step_size(step, rate)).collect();
+        self.seen = seen;
+        transpose(kernels, &self.matrices, &self.parameters, &mut self.transposed);
+    }
+
+    /// Brings the rows that a batch touches up to date.
+    pub(crate) fn begin(&mut self, kernels: Kernels, gradient: &Gradient) {
+        for &row in &gradient.touched {
+            self.catch_up(kernels, row as usize);
+        }
+    }
+
+    /// Brings every row up to date; must come before the parameters are used for anything else.
+    pub fn settle(&mut self, kernels: Kernels) {
+        for row in 0..self.table.rows() {
+            self.catch_up(kernels, row);
+        }
+    }
+
+    fn catch_up(&mut self, kernels: Kernels, row: usize) {
+        let (seen, now) = (self.seen[row] as usize, self.sizes.len());
+        if seen == 0 || seen == now {
+            return;
+        }
+        self.seen[row] = now as u32;
+        let (state, sizes) = self.row_state(row);
+        kernels.adam_catch_up(state, &sizes[seen..]);
+    }
+
+    /// One step against the gradient times `scale`.
+    pub(crate) fn step(&mut self, kernels: Kernels, rate: f32, gradient: &Gradient, scale: f32) {
+        let size = step_size(self.sizes.len() + 1, rate);
+        self.sizes.push(size);
+        for i in 0..self.pieces.len() {
+            let Piece { matrix, first_panel, start, len, .. } = self.pieces[i];
+            self.update(kernels, start..start + len, gradient, scale, size);
+            // While it is in the first-level cache.
+            let (updated, to) = (&self.parameters[start..start + len], matrix.of_mut(&mut self.transposed));
+            kernels.transpose_panels(matrix.rows(), matrix.width(), first_panel, updated, to);
+        }
+        self.update(kernels, gradient.matrices..self.dense, gradient, scale, size);
+        let width = self.table.width();
+        for (i, &row) in gradient.touched.iter().enumerate() {
+            let (state, _) = self.row_state(row as usize);
+            kernels.adam(state, &gradient.rows[i * width..][..width], scale, size);
+            self.seen[row as usize] = self.sizes.len() as u32;
+        }
+    }
+
+    fn update(
+        &mut self,
+        kernels: Kernels,
+        at: Range<usize>,
+        gradient: &Gradient,
+        scale: f32,
+        size: StepSize,
+    ) {
+        let state = Adam {
+            parameters: &mut self.parameters[at.clone()],
+            first: &mut self.first[at.clone()],
+            second: &mut self.second[at.clone()],
+        };
+        kernels.adam(state, &gradient.dense[at], scale, size);
+    }
+
+    fn row_state(&mut self, row: usize) -> (Adam<'_>, &[StepSize]) {
+        let state = Adam {
+            parameters: self.table.row_mut(&mut self.parameters, row),
+            first: self.table.row_mut(&mut self.first, row),
+            second: self.table.row_mut(&mut self.second, row),
+        };
+        (state, &self.sizes)
+    }
+}
+
+fn step_size(step: usize, rate: f32) -> StepSize {
+    let step = step as i32;
+    StepSize { rate: rate / (1.0 - BETA1.powi(step)), second: 1.0 / (1.0 - BETA2.powi(step)) }
+}

@@ -1,0 +1,44 @@
+//! What a trainer trains: a network and its examples.
+
+use super::Network;
+use super::optimizer::Replica;
+use crate::kernel::Kernels;
+use crate::random::Random;
+
+/// Examples that may be drawn anew for each epoch, and the passes over some of them.
+pub trait Task: Sync {
+    /// What is trained.
+    type Network: Network;
+
+    /// What is trained.
+    fn network(&self) -> &Self::Network;
+    /// Examples of an epoch.
+    fn n_examples(&self) -> usize;
+    /// Words of an example of this epoch; at least one.
+    fn n_words(&self, example_idx: usize) -> usize;
+    /// Draws the examples of an epoch.
+    fn begin_epoch(&mut self, random: Random);
+    /// The ids of all words that a batch may touch.
+    fn words(&self, batch: &[usize]) -> impl Iterator<Item = u32>;
+    /// The forward and backward pass of some examples; gives their part of the loss of the batch.
+    fn run(
+        &self,
+        kernels: Kernels,
+        replica: &Replica,
+        part: &Part<'_>,
+        w: &mut <Self::Network as Network>::Workspace,
+    ) -> f64;
+}
+
+/// Some examples of a batch.
+#[derive(Clone, Copy)]
+pub struct Part<'a> {
+    /// By falling length.
+    pub examples: &'a [usize],
+    /// Examples of the whole batch.
+    pub batch: usize,
+    /// The random numbers of the step.
+    pub random: &'a Random,
+    /// Which shard it is.
+    pub shard_idx: u64,
+}

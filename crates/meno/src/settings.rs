@@ -1,0 +1,372 @@
+//! How a model is trained: plain data, kept in the model file.
+
+use serde::{Deserialize, Serialize};
+
+use crate::encoder::Calibration;
+use crate::nn::Schedule;
+use crate::{Error, Result};
+
+/// How to train. The default is a span tagger; [`TrainSettings::slot_gated`] is the tagger of the paper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Flat", into = "Flat")]
+pub struct TrainSettings {
+    /// Passes over the data.
+    pub epochs: usize,
+    /// Utterances of a step.
+    pub batch: usize,
+    /// Learning rate of Adam.
+    pub rate: f32,
+    /// How much the slots count in the loss; the intent counts 1.
+    pub slot_weight: f32,
+    /// Share of activations dropped before and after the LSTM.
+    pub dropout: f32,
+    /// The gradient's global norm is clipped to this.
+    pub clip: f32,
+    /// Width of a word embedding; a multiple of 16.
+    pub embedding: usize,
+    /// Width of the hidden state of one direction; a multiple of 16.
+    pub hidden: usize,
+    /// What is trained.
+    pub architecture: Architecture,
+    /// What all randomness comes from.
+    pub seed: u64,
+}
+
+/// What is trained, and what only that has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Architecture {
+    /// The slot-gated tagger, with the entropy regularizer if it is to be calibrated.
+    SlotGated(Option<CalibrationSettings>),
+    /// The span tagger.
+    SpanTagger(SpanTaggerSettings),
+}
+
+/// What only the span tagger has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SpanTaggerSettings {
+    /// Layers of the LSTM: 1 or 2.
+    pub layers: usize,
+    /// Width of a character's embedding; a multiple of 16.
+    pub character: usize,
+    /// Filters of the char-CNN; a multiple of 16.
+    pub filters: usize,
+    /// Whether there is a char-CNN.
+    pub letters: bool,
+    /// Whether words have the frozen vectors that come with the program.
+    pub vectors: bool,
+    /// Word dropout: a word that occurs n times is read as one outside the vocabulary with probability a / (a + n); this is
+    /// a.
+    pub unknown_words: f32,
+    /// What the logit of being outside of all spans loses for a word that never was.
+    pub outside_penalty: f64,
+    /// The learning rate falls evenly to this share of it.
+    pub last_rate: f32,
+    /// How mentions are replaced by others.
+    #[serde(rename = "substitution")]
+    pub replacement: MentionReplacement,
+}
+
+impl Default for SpanTaggerSettings {
+    fn default() -> Self {
+        SpanTaggerSettings {
+            layers: 2,
+            character: 32,
+            filters: 64,
+            letters: true,
+            vectors: true,
+            unknown_words: 1.0,
+            outside_penalty: 2.0,
+            last_rate: 0.02,
+            replacement: MentionReplacement::default(),
+        }
+    }
+}
+
+/// Mention replacement: how the values of slots are replaced by others while a span tagger is trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MentionReplacement {
+    /// The share of utterances in which mentions are replaced.
+    pub utterances: f32,
+    /// The share of the mentions of such an utterance that are.
+    #[serde(rename = "concepts")]
+    pub mentions: f32,
+    /// Of these, the share that get another value of the same slot.
+    pub same_slot: f32,
+    /// And the share that get a value of any open slot; all others get a synthetic one.
+    pub any_slot: f32,
+    /// Of the synthetic ones, the share in which the frequent words of a value stay where they are.
+    pub patterns: f32,
+    /// The share of synthetic words that are spliced from parts of two others.
+    pub spliced: f32,
+    /// The share of other synthetic words that come from values of the same slot.
+    pub same_words: f32,
+    /// The slots whose mentions are replaced; by default those that look open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open: Option<Vec<String>>,
+}
+
+impl Default for MentionReplacement {
+    fn default() -> Self {
+        MentionReplacement {
+            utterances: 0.5,
+            mentions: 0.7,
+            same_slot: 0.25,
+            any_slot: 0.35,
+            patterns: 0.5,
+            spliced: 0.4,
+            same_words: 0.5,
+            open: None,
+        }
+    }
+}
+
+/// The entropy regularizer: the entropy of the calibrated Dirichlet distributions is made large.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CalibrationSettings {
+    /// How much the entropy of a word counts beside its cross entropy.
+    pub lambda: f32,
+    /// Word dropout: a word that occurs n times is read as one outside the vocabulary with probability a / (a + n); this is
+    /// a. The label of a word read so is not told: only its entropy counts.
+    pub unknown_words: f32,
+    /// The bounds of the calibration.
+    #[serde(flatten)]
+    pub bounds: Calibration,
+}
+
+impl Default for CalibrationSettings {
+    fn default() -> Self {
+        CalibrationSettings { lambda: 1e-3, unknown_words: 1.0, bounds: Calibration::default() }
+    }
+}
+
+impl Default for TrainSettings {
+    fn default() -> Self {
+        TrainSettings {
+            epochs: 30,
+            batch: 32,
+            rate: 2.5e-3,
+            slot_weight: 4.0,
+            dropout: 0.4,
+            clip: 5.0,
+            embedding: 64,
+            hidden: 96,
+            architecture: Architecture::SpanTagger(SpanTaggerSettings::default()),
+            seed: 1,
+        }
+    }
+}
+
+impl TrainSettings {
+    /// The slot-gated tagger: the defaults of Goo et al. (2018), read as `docs/math.md` says.
+    pub fn slot_gated() -> Self {
+        TrainSettings {
+            epochs: 20,
+            batch: 16,
+            rate: 2e-3,
+            slot_weight: 16.0,
+            dropout: 0.5,
+            hidden: 64,
+            architecture: Architecture::SlotGated(None),
+            ..TrainSettings::default()
+        }
+    }
+
+    /// The same with the entropy regularizer.
+    pub fn calibrated() -> Self {
+        let architecture = Architecture::SlotGated(Some(CalibrationSettings::default()));
+        TrainSettings { architecture, ..TrainSettings::slot_gated() }
+    }
+
+    /// What only a span tagger has, if that is trained.
+    pub fn span_tagger(&self) -> Option<&SpanTaggerSettings> {
+        match &self.architecture {
+            Architecture::SpanTagger(settings) => Some(settings),
+            Architecture::SlotGated(_) => None,
+        }
+    }
+
+    /// The entropy regularizer, if there is one.
+    pub fn calibration(&self) -> Option<CalibrationSettings> {
+        match &self.architecture {
+            Architecture::SlotGated(calibration) => *calibration,
+            Architecture::SpanTagger(_) => None,
+        }
+    }
+
+    /// How the trainer goes through the data.
+    pub fn schedule(&self) -> Schedule {
+        Schedule {
+            epochs: self.epochs,
+            batch: self.batch,
+            rate: self.rate,
+            last_rate: self.span_tagger().map_or(1.0, |tagger| tagger.last_rate),
+            clip: self.clip,
+            seed: self.seed,
+        }
+    }
+
+    /// Refuses what cannot work, naming the value.
+    pub fn check(&self) -> Result<()> {
+        check_widths(&[("embedding", self.embedding), ("hidden", self.hidden)])?;
+        if self.epochs == 0 || self.batch == 0 {
+            return refuse(
+                format!("{} epochs with batches of {}", self.epochs, self.batch),
+                "both must be at least 1",
+            );
+        }
+        if !(0.0..=0.9).contains(&self.dropout) {
+            return refuse(format!("dropout is {}", self.dropout), "it is a share from 0 to 0.9");
+        }
+        for (name, value) in [("rate", self.rate), ("slot_weight", self.slot_weight), ("clip", self.clip)] {
+            if !value.is_finite() || value <= 0.0 {
+                return refuse(format!("{name} is {value}"), "it must be a positive number");
+            }
+        }
+        match &self.architecture {
+            Architecture::SlotGated(calibration) => {
+                calibration.as_ref().map_or(Ok(()), CalibrationSettings::check)
+            }
+            Architecture::SpanTagger(settings) => settings.check(),
+        }
+    }
+}
+
+fn refuse(problem: String, hint: &str) -> Result<()> {
+    Err(Error::Setting { problem, hint: hint.to_owned() })
+}
+
+fn check_widths(widths: &[(&str, usize)]) -> Result<()> {
+    match widths.iter().find(|(_, width)| *width == 0 || *width > 4096 || !width.is_multiple_of(16)) {
+        Some((name, width)) => refuse(format!("{name} is {width}"), "widths are multiples of 16 up to 4096"),
+        None => Ok(()),
+    }
+}
+
+fn check_shares(shares: &[(&str, f32)]) -> Result<()> {
+    match shares.iter().find(|(_, share)| !(0.0..=1.0).contains(share)) {
+        Some((name, share)) => refuse(format!("{name} is {share}"), "it is a share from 0 to 1"),
+        None => Ok(()),
+    }
+}
+
+fn check_up_to_1000(name: &str, value: f64) -> Result<()> {
+    match (0.0..=1e3).contains(&value) {
+        true => Ok(()),
+        false => refuse(format!("{name} is {value}"), "it is a number from 0 to 1000"),
+    }
+}
+
+impl SpanTaggerSettings {
+    fn check(&self) -> Result<()> {
+        check_widths(&[("character", self.character), ("filters", self.filters)])?;
+        if !(1..=2).contains(&self.layers) {
+            return refuse(format!("layers is {}", self.layers), "there are 1 or 2");
+        }
+        check_up_to_1000("outside_penalty", self.outside_penalty)?;
+        check_up_to_1000("unknown_words", self.unknown_words.into())?;
+        let MentionReplacement {
+            utterances,
+            mentions,
+            same_slot,
+            any_slot,
+            patterns,
+            spliced,
+            same_words,
+            ..
+        } = self.replacement;
+        check_shares(&[
+            ("last_rate", self.last_rate),
+            ("utterances", utterances),
+            ("concepts", mentions),
+            ("same_slot", same_slot),
+            ("any_slot", any_slot),
+            ("same_slot and any_slot together", same_slot + any_slot),
+            ("patterns", patterns),
+            ("spliced", spliced),
+            ("same_words", same_words),
+        ])
+    }
+}
+
+impl CalibrationSettings {
+    fn check(&self) -> Result<()> {
+        let Calibration { delta, scale } = self.bounds;
+        if !(0.0..=1.0).contains(&self.lambda) {
+            return refuse(format!("lambda is {}", self.lambda), "it is a weight from 0 to 1");
+        }
+        check_up_to_1000("unknown_words", self.unknown_words.into())?;
+        if !(0.0..=0.9).contains(&delta) {
+            return refuse(format!("delta is {delta}"), "it is a share from 0 to 0.9");
+        }
+        if !(1e-6..=1e6).contains(&scale) {
+            return refuse(format!("scale is {scale}"), "it is a factor from 1e-6 to 1e6");
+        }
+        Ok(())
+    }
+}
+
+/// The settings as files have them.
+#[derive(Serialize, Deserialize)]
+#[serde(default)]
+struct Flat {
+    epochs: usize,
+    batch: usize,
+    rate: f32,
+    slot_weight: f32,
+    dropout: f32,
+    clip: f32,
+    embedding: usize,
+    hidden: usize,
+    calibrate: Option<CalibrationSettings>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tagger: Option<SpanTaggerSettings>,
+    seed: u64,
+}
+
+/// What an old file does not say is as it was for the slot-gated tagger.
+impl Default for Flat {
+    fn default() -> Self {
+        TrainSettings::slot_gated().into()
+    }
+}
+
+impl From<TrainSettings> for Flat {
+    fn from(settings: TrainSettings) -> Self {
+        let (calibrate, tagger) = match settings.architecture {
+            Architecture::SlotGated(calibrate) => (calibrate, None),
+            Architecture::SpanTagger(tagger) => (None, Some(tagger)),
+        };
+        let TrainSettings {
+            epochs, batch, rate, slot_weight, dropout, clip, embedding, hidden, seed, ..
+        } = settings;
+        Flat { epochs, batch, rate, slot_weight, dropout, clip, embedding, hidden, calibrate, tagger, seed }
+    }
+}
+
+impl TryFrom<Flat> for TrainSettings {
+    type Error = &'static str;
+
+    fn try_from(flat: Flat) -> Result<Self, Self::Error> {
+        let architecture = match (flat.calibrate, flat.tagger) {
+            (Some(_), Some(_)) => return Err("only the slot-gated tagger can be calibrated"),
+            (calibrate, None) => Architecture::SlotGated(calibrate),
+            (None, Some(tagger)) => Architecture::SpanTagger(tagger),
+        };
+        let Flat { epochs, batch, rate, slot_weight, dropout, clip, embedding, hidden, seed, .. } = flat;
+        Ok(TrainSettings {
+            epochs,
+            batch,
+            rate,
+            slot_weight,
+            dropout,
+            clip,
+            embedding,
+            hidden,
+            architecture,
+            seed,
+        })
+    }
+}

@@ -1,0 +1,236 @@
+//! Mention replacement: new concepts for training, made of the values that a corpus has.
+//!
+//! A value of an open slot is replaced by another value, of its own slot or of any open one, or by a synthetic one; the label
+//! stays. So the tagger learns to go by the sentence, and not by the value.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::features::{Example, Features, Vectors};
+use crate::label::paired_spans;
+use crate::random::Random;
+use crate::settings::MentionReplacement;
+
+/// A word of a replaced mention.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// One of the vocabulary.
+    Known(u32),
+    /// A synthetic one.
+    New(String),
+}
+
+/// What mentions are replaced by.
+pub(super) struct Mentions<'a> {
+    settings: &'a MentionReplacement,
+    words: &'a [Arc<str>],
+    /// For each slot all its values, as often as they occur.
+    values: Vec<Vec<&'a [u32]>>,
+    open: Vec<bool>,
+    /// The distinct values of open slots.
+    all: Vec<&'a [u32]>,
+    /// Their words, but for the frequent ones.
+    parts: Vec<u32>,
+    /// Those of each slot.
+    slot_parts: Vec<Vec<u32>>,
+    rare: Vec<u32>,
+    frequent: Vec<bool>,
+}
+
+/// A slot is open if it has at least this many distinct values,
+const MIN_VALUES: usize = 15;
+/// at most this share of their words has a digit,
+const MAX_DIGITS: f64 = 0.3;
+/// they have at least this many distinct words for each of them: times are made of few words,
+const MIN_WORDS: f64 = 0.7;
+/// they are as uneven as this many that are equally frequent,
+const MIN_PERPLEXITY: f64 = 10.0;
+/// and as so many, unless they are names: there are always more names, but few kinds of weather.
+const SURE_PERPLEXITY: f64 = 50.0;
+/// The mean share of capitals that makes words names.
+const NAMES: f32 = 0.35;
+/// Of synthetic words that are not spliced, the share that are any rare words.
+const RARE_SHARE: f32 = 0.2;
+/// A word that occurs at most this often is rare.
+const RARE: usize = 3;
+/// A word that occurs in at least this many different values, or outside of spans this often, is no name.
+const FREQUENT: usize = 20;
+
+impl<'a> Mentions<'a> {
+    /// From the examples of a corpus with a paired set of labels; `vectors` tell how often a word is capitalised.
+    pub fn new(
+        settings: &'a MentionReplacement,
+        features: &'a Features,
+        examples: &'a [Example],
+        vectors: Option<&Vectors>,
+    ) -> Self {
+        let (slots, words) = (features.labels.paired_slots(), features.words.names());
+        let (counts, outside) = counts(words.len(), examples);
+        let mut values = vec![Vec::new(); slots.len()];
+        for Example { words, labels, .. } in examples {
+            paired_spans(labels).for_each(|(slot, range)| values[slot as usize].push(&words[range]));
+        }
+        let capitals = |word: &str| vectors.and_then(|vectors| vectors.capitals(word));
+        let distinct: Vec<BTreeSet<&[u32]>> =
+            values.iter().map(|values| values.iter().copied().collect()).collect();
+        let open: Vec<bool> = match &settings.open {
+            Some(names) => slots.iter().map(|slot| names.iter().any(|name| **name == **slot)).collect(),
+            None => values.iter().map(|values| is_open(values, words, capitals)).collect(),
+        };
+        let all: Vec<&[u32]> = distinct
+            .iter()
+            .zip(&open)
+            .filter(|(_, open)| **open)
+            .flat_map(|(values, _)| values)
+            .copied()
+            .collect();
+        let mut spread: HashMap<u32, usize> = HashMap::new();
+        all.iter().copied().flatten().for_each(|word| *spread.entry(*word).or_default() += 1);
+        let frequent: Vec<bool> = (0..)
+            .zip(&outside)
+            .map(|(word, &n)| n >= FREQUENT || spread.get(&word).is_some_and(|&n| n >= FREQUENT))
+            .collect();
+        let is_part = |word: &u32| !frequent[*word as usize];
+        let parts = all.iter().copied().flatten().copied().filter(is_part).collect();
+        let slot_parts =
+            distinct.iter().map(|values| values.iter().copied().flatten().copied().filter(is_part).collect());
+        let slot_parts = slot_parts.collect();
+        let rare = (1..words.len() as u32)
+            .filter(|&word| counts[word as usize] <= RARE && !has_digit(&words[word as usize]))
+            .collect();
+        Mentions { settings, words, values, open, all, parts, slot_parts, rare, frequent }
+    }
+
+    /// Whether a mention of this slot may be replaced.
+    pub fn is_open(&self, slot: usize) -> bool {
+        self.open[slot] && !self.all.is_empty() && !self.parts.is_empty()
+    }
+
+    /// A mention for an open slot.
+    pub fn draw(&self, slot: usize, random: &mut Random) -> Vec<Word> {
+        let MentionReplacement { same_slot, any_slot, .. } = *self.settings;
+        let known = |value: &[u32]| value.iter().map(|&word| Word::Known(word)).collect();
+        let own = &self.values[slot];
+        let x = random.uniform();
+        if x < same_slot {
+            return known(own[random.below(own.len())]);
+        }
+        if x < same_slot + any_slot {
+            return known(self.all[random.below(self.all.len())]);
+        }
+        self.synthesize(slot, random)
+    }
+
+    /// As long as a value of the slot, or nearly.
+    fn synthesize(&self, slot: usize, random: &mut Random) -> Vec<Word> {
+        let own = &self.values[slot];
+        let model = own[random.below(own.len())];
+        if random.uniform() < self.settings.patterns {
+            let word = |&word: &u32| match self.frequent[word as usize] {
+                true => Word::Known(word),
+                false => self.synthesize_word(slot, random),
+            };
+            return model.iter().map(word).collect();
+        }
+        let n = match random.below(5) {
+            0 => model.len() + 1,
+            1 => model.len().max(2) - 1,
+            _ => model.len(),
+        };
+        (0..n).map(|_| self.synthesize_word(slot, random)).collect()
+    }
+
+    fn synthesize_word(&self, slot: usize, random: &mut Random) -> Word {
+        let MentionReplacement { spliced, same_words, .. } = *self.settings;
+        let own = &self.slot_parts[slot];
+        let parts = if random.uniform() < same_words && !own.is_empty() { own } else { &self.parts };
+        let x = random.uniform();
+        if x < spliced {
+            Word::New(self.splice(parts, random))
+        } else if x < spliced + RARE_SHARE * (1.0 - spliced) && !self.rare.is_empty() {
+            Word::Known(self.rare[random.below(self.rare.len())])
+        } else {
+            Word::Known(parts[random.below(parts.len())])
+        }
+    }
+
+    /// The beginning of one word and the end of another, or a word in disorder.
+    fn splice(&self, parts: &[u32], random: &mut Random) -> String {
+        let mut letters =
+            || -> Vec<char> { self.words[parts[random.below(parts.len())] as usize].chars().collect() };
+        let (mut first, second) = (letters(), letters());
+        if random.uniform() < 0.3 {
+            random.shuffle(&mut first);
+            return first.into_iter().collect();
+        }
+        let head = 1 + random.below(first.len().max(2) - 1);
+        let tail = random.below(second.len().max(1));
+        first.truncate(head);
+        first.into_iter().chain(second.into_iter().skip(tail)).take(12).collect()
+    }
+}
+
+/// How often each word occurs, and how often outside of all spans.
+pub(super) fn counts(n_words: usize, examples: &[Example]) -> (Vec<usize>, Vec<usize>) {
+    let (mut counts, mut outside) = (vec![0; n_words], vec![0; n_words]);
+    for Example { words, labels, .. } in examples {
+        for (&word, &label) in words.iter().zip(labels) {
+            counts[word as usize] += 1;
+            outside[word as usize] += usize::from(label == 0);
+        }
+    }
+    (counts, outside)
+}
+
+/// Whether a slot with these values has others too.
+fn is_open(values: &[&[u32]], words: &[Arc<str>], capitals: impl Fn(&str) -> Option<f32>) -> bool {
+    let mut counts: BTreeMap<&[u32], usize> = BTreeMap::new();
+    values.iter().for_each(|&value| *counts.entry(value).or_default() += 1);
+    let text = |word: &u32| -> &str { &words[*word as usize] };
+    let n_words: usize = counts.keys().map(|value| value.len()).sum();
+    let n_digits = counts.keys().copied().flatten().filter(|word| has_digit(text(word))).count();
+    let distinct: BTreeSet<u32> = counts.keys().copied().flatten().copied().collect();
+    let share = |&n: &usize| n as f64 / values.len() as f64;
+    let perplexity = counts.values().map(share).map(|share| -share * share.ln()).sum::<f64>().exp();
+    let capitals: Vec<f32> = distinct.iter().filter_map(|word| capitals(text(word))).collect();
+    let are_names = capitals.is_empty() || capitals.iter().sum::<f32>() >= NAMES * capitals.len() as f32;
+    counts.len() >= MIN_VALUES
+        && (n_digits as f64) < MAX_DIGITS * n_words as f64
+        && distinct.len() as f64 >= MIN_WORDS * counts.len() as f64
+        && perplexity >= MIN_PERPLEXITY
+        && (perplexity >= SURE_PERPLEXITY || are_names)
+}
+
+fn has_digit(word: &str) -> bool {
+    word.chars().any(|c| c.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `n` values of one word, each as often as said; upper case stands for words that are mostly capitalised.
+    fn open(n: usize, frequency: impl Fn(usize) -> usize, name: impl Fn(usize) -> String) -> bool {
+        let words: Vec<Arc<str>> = (0..n).map(|i| name(i).into()).collect();
+        let ids: Vec<[u32; 1]> = (0..n as u32).map(|id| [id]).collect();
+        let values: Vec<&[u32]> =
+            ids.iter().enumerate().flat_map(|(i, id)| vec![id.as_slice(); frequency(i)]).collect();
+        let capitals = |word: &str| {
+            (word != "?").then(|| f32::from(u8::from(word.starts_with(|c: char| c.is_uppercase()))))
+        };
+        is_open(&values, &words, capitals)
+    }
+
+    #[test]
+    fn open_slots_have_many_values_or_names() {
+        let (word, name) =
+            (|i: usize| format!("w{}", "x".repeat(i)), |i: usize| format!("N{}", "x".repeat(i)));
+        assert!(open(60, |_| 1, word), "many values");
+        assert!(!open(14, |_| 1, name), "few values");
+        assert!(!open(20, |_| 9, word), "few values that are no names");
+        assert!(open(20, |_| 9, name), "few names");
+        assert!(open(20, |_| 9, |_| "?".to_owned()), "words of which nothing is known may be names");
+        assert!(!open(60, |i| if i == 0 { 10_000 } else { 1 }, name), "one value nearly always");
+        assert!(!open(60, |_| 1, |i| i.to_string()), "numbers");
+    }
+}

@@ -1,0 +1,149 @@
+//! Training of the span tagger: word dropout, and mentions replaced by others.
+
+use super::replacement::{Mentions, Word, counts};
+use crate::encoder::{SpanTagger, TaggerWorkspace};
+use crate::features::{Example, Features, Form, Forms, Token, UNKNOWN_WORD};
+use crate::kernel::Kernels;
+use crate::label::paired_spans;
+use crate::nn::optimizer::Replica;
+use crate::nn::{Dropout, LossWeights, Part, Task, WordDropout};
+use crate::random::Random;
+use crate::settings::{SpanTaggerSettings, TrainSettings};
+
+/// The examples of a span tagger.
+pub(super) struct SpanTaggerTask<'a> {
+    network: &'a SpanTagger,
+    settings: &'a TrainSettings,
+    tagger: &'a SpanTaggerSettings,
+    word_dropout: WordDropout,
+    mentions: Mentions<'a>,
+    examples: &'a [Example],
+    looks: &'a Forms,
+    /// Those of the vocabulary, then those of the synthetic words of this epoch.
+    forms: Vec<Form>,
+    n_words: usize,
+    drawn: Vec<Drawn>,
+}
+
+/// An example as it is in one epoch.
+#[derive(Clone, Debug, Default)]
+struct Drawn {
+    tokens: Vec<Token>,
+    labels: Vec<u32>,
+}
+
+impl<'a> SpanTaggerTask<'a> {
+    pub fn new(
+        network: &'a SpanTagger,
+        settings: &'a TrainSettings,
+        tagger: &'a SpanTaggerSettings,
+        features: &'a Features,
+        looks: &'a Forms,
+        examples: &'a [Example],
+    ) -> Self {
+        let words = features.words.names();
+        let (counts, _) = counts(words.len(), examples);
+        SpanTaggerTask {
+            network,
+            settings,
+            tagger,
+            word_dropout: WordDropout::new(tagger.unknown_words, &counts),
+            mentions: Mentions::new(&tagger.replacement, features, examples, looks.vectors),
+            examples,
+            looks,
+            forms: words.iter().map(|word| looks.of(word)).collect(),
+            n_words: words.len(),
+            drawn: Vec::new(),
+        }
+    }
+
+    fn draw(&mut self, example: &Example, random: &mut Random) -> Drawn {
+        let replacement = &self.tagger.replacement;
+        let mut drawn = Drawn::default();
+        let mut done = 0;
+        let replaces = random.uniform() < replacement.utterances;
+        for (slot, range) in paired_spans(&example.labels).filter(|_| replaces) {
+            if !self.mentions.is_open(slot as usize) || random.uniform() >= replacement.mentions {
+                continue;
+            }
+            drawn.keep(example, done..range.start);
+            let begin = example.labels[range.start];
+            for (i, word) in self.mentions.draw(slot as usize, random).into_iter().enumerate() {
+                drawn.tokens.push(match word {
+                    Word::Known(word) => known(word),
+                    Word::New(word) => {
+                        self.forms.push(self.looks.of(&word));
+                        Token { form: self.forms.len() as u32 - 1, ..known(UNKNOWN_WORD) }
+                    }
+                });
+                drawn.labels.push(begin + u32::from(i > 0));
+            }
+            done = range.end;
+        }
+        drawn.keep(example, done..example.words.len());
+        for token in &mut drawn.tokens {
+            if self.word_dropout.drops(token.word, random) {
+                token.word = UNKNOWN_WORD;
+            }
+        }
+        drawn
+    }
+}
+
+impl Drawn {
+    /// Takes over some words as they are.
+    fn keep(&mut self, example: &Example, range: std::ops::Range<usize>) {
+        self.tokens.extend(example.words[range.clone()].iter().copied().map(known));
+        self.labels.extend(&example.labels[range]);
+    }
+}
+
+/// A word of the vocabulary; the forms begin with those of the vocabulary.
+fn known(word: u32) -> Token {
+    Token { word, form: word, key: 0 }
+}
+
+impl Task for SpanTaggerTask<'_> {
+    type Network = SpanTagger;
+
+    fn network(&self) -> &SpanTagger {
+        self.network
+    }
+
+    fn n_examples(&self) -> usize {
+        self.examples.len()
+    }
+
+    fn n_words(&self, example_idx: usize) -> usize {
+        self.drawn[example_idx].tokens.len()
+    }
+
+    fn begin_epoch(&mut self, mut random: Random) {
+        self.forms.truncate(self.n_words);
+        self.drawn.clear();
+        for example in self.examples {
+            let drawn = self.draw(example, &mut random);
+            self.drawn.push(drawn);
+        }
+    }
+
+    fn words(&self, batch: &[usize]) -> impl Iterator<Item = u32> {
+        batch.iter().flat_map(|&i| self.drawn[i].tokens.iter().map(|token| token.word))
+    }
+
+    fn run(&self, kernels: Kernels, replica: &Replica, part: &Part<'_>, w: &mut TaggerWorkspace) -> f64 {
+        let (network, rate) = (self.network, self.settings.dropout);
+        let Part { examples, batch, random, shard_idx } = *part;
+        let drawn = examples.iter().map(|&i| &self.drawn[i]);
+        let mut dropout = (rate > 0.0).then(|| Dropout { rate, random: random.fork(shard_idx) });
+        let tokens = drawn.clone().map(|drawn| &drawn.tokens[..]);
+        network.forward(kernels, &replica.parameters, tokens, &self.forms, dropout.as_mut(), w);
+        let intent = 1.0 / batch as f32;
+        let weights = LossWeights { slots: intent * self.settings.slot_weight, intent };
+        let intents = examples.iter().map(|&i| self.examples[i].intent);
+        let answers = drawn.map(|drawn| &drawn.labels[..]).zip(intents);
+        let loss = network.loss(kernels, &replica.parameters, answers, weights, w);
+        network.backward(kernels, &replica.transposed, w, dropout.is_some());
+        loss
+    }
+}

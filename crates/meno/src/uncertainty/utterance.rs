@@ -1,0 +1,81 @@
+//! How unlike the training set an utterance is: the out-of-scope score.
+//!
+//! ```text
+//! s = w_i ln(floor + 1 - max p_intent) + w_t ln(floor + mean over words of -ln max p_label)
+//! ```
+//! The intent alone is less telling, for of a strange sentence a tagger may be sure (`docs/results.md`).
+
+use serde::{Deserialize, Serialize};
+
+use crate::decoding::Decoded;
+use crate::math::largest;
+
+/// The weights of the score, version `out_of_scope.v1`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutOfScopeScore {
+    /// Of the log of how unsure the intent is.
+    pub intent: f64,
+    /// Of the log of how unsure the words are on average.
+    pub tokens: f64,
+    /// What is added before a logarithm is taken.
+    pub floor: f64,
+}
+
+impl Default for OutOfScopeScore {
+    fn default() -> Self {
+        OutOfScopeScore { intent: 1.0, tokens: 2.0, floor: 1e-6 }
+    }
+}
+
+impl OutOfScopeScore {
+    /// Of an utterance, whose posteriors are log probabilities.
+    pub fn of(&self, decoded: &Decoded) -> f64 {
+        let intents = decoded.intents.rows().next().unwrap_or(&[]);
+        let highest = largest(intents).map_or(0.0, |(_, highest)| highest);
+        let total = intents.iter().map(|logit| f64::from(logit - highest).exp()).sum::<f64>();
+        let intent = 1.0 - 1.0 / total.max(1.0);
+        let words = decoded.posteriors.rows().filter_map(largest).map(|(_, ln)| -f64::from(ln));
+        let (n, sum) = words.fold((0, 0.0), |(n, sum), unsure| (n + 1, sum + unsure));
+        // Rounding may take a sure word below 0.
+        let mean = sum.max(0.0) / f64::from(n.max(1));
+        self.intent * (intent + self.floor).ln() + self.tokens * (mean + self.floor).ln()
+    }
+
+    /// Whether all weights are numbers and the floor keeps logarithms finite.
+    pub(crate) fn is_whole(&self) -> bool {
+        let OutOfScopeScore { intent, tokens, floor } = *self;
+        [intent, tokens, floor].iter().all(|weight| weight.is_finite()) && floor > 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emissions::Logits;
+
+    fn decoded(intents: &[f32], probabilities: &[[f32; 2]]) -> Decoded {
+        let mut decoded =
+            Decoded { intents: Logits::new(intents.len()), posteriors: Logits::new(2), ..Decoded::default() };
+        decoded.intents.extend(std::iter::once(intents));
+        let rows: Vec<[f32; 2]> = probabilities.iter().map(|row| row.map(f32::ln)).collect();
+        decoded.posteriors.extend(rows.iter().map(|row| &row[..]));
+        decoded
+    }
+
+    #[test]
+    fn of_an_utterance() {
+        // The likelier of two intents has 3/4, the likelier labels have 1/2 and 1/4.
+        let decoded = decoded(&[3f32.ln(), 0.0], &[[0.5, 0.5], [0.25, 0.125]]);
+        let expected = (0.25f64 + 1e-6).ln() + 2.0 * (1.5 * std::f64::consts::LN_2 + 1e-6).ln();
+        let found = OutOfScopeScore::default().of(&decoded);
+        assert!((found - expected).abs() < 1e-6, "{found}, not {expected}");
+    }
+
+    #[test]
+    fn what_is_certain_has_an_end() {
+        let least = 3.0 * 1e-6f64.ln();
+        assert!((OutOfScopeScore::default().of(&decoded(&[7.0], &[[1.0, 0.0]])) - least).abs() < 1e-9);
+        assert!((OutOfScopeScore::default().of(&Decoded::default()) - least).abs() < 1e-9);
+    }
+}
