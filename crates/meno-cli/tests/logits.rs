@@ -68,9 +68,9 @@ fn finds_unknown_words() {
     .assert_eq(&fs::read_to_string(dir.path().join("cal.json")).unwrap());
     expect![[r#"
         exit 0
-        {"text":"fly to snuggle barn","intent":null,"tokens":[{"text":"fly","start":0,"end":3,"label":"O","first_choice":"O","probability":0.9867033,"uncertainty":-0.986703291042268,"unknown":false,"reason":{"score":"confidence","threshold":-0.9094429985127419,"runners_up":[{"label":"B-city","probability":0.0066483547},{"label":"I-city","probability":0.0066483547}]}},{"text":"to","start":4,"end":6,"label":"O","first_choice":"O","probability":0.96466315,"uncertainty":-0.9646631559719038,"unknown":false,"reason":{"score":"confidence","threshold":-0.9094429985127419,"runners_up":[{"label":"B-city","probability":0.017668422},{"label":"I-city","probability":0.017668422}]}},{"text":"snuggle","start":7,"end":14,"label":"B-unknown","first_choice":"B-city","probability":0.5465494,"uncertainty":-0.5465493872661796,"unknown":true,"reason":{"score":"confidence","threshold":-0.9094429985127419,"runners_up":[{"label":"O","probability":0.33149895},{"label":"I-city","probability":0.121951655}]}},{"text":"barn","start":15,"end":19,"label":"I-unknown","first_choice":"I-city","probability":0.5064804,"uncertainty":-0.506480391055654,"unknown":true,"reason":{"score":"confidence","threshold":-0.9094429985127419,"runners_up":[{"label":"O","probability":0.30719587},{"label":"B-city","probability":0.18632372}]}}],"spans":[{"slot":"unknown","text":"snuggle barn","start":7,"end":19}]}
-        {"text":"","intent":null,"tokens":[],"spans":[]}
-        {"text":"rome","intent":null,"tokens":[{"text":"rome","start":0,"end":4,"label":"B-city","first_choice":"B-city","probability":0.99975324,"uncertainty":-0.9997532412967132,"unknown":false,"reason":{"score":"confidence","threshold":-0.9094429985127419,"runners_up":[{"label":"O","probability":0.00012337934},{"label":"I-city","probability":0.00012337934}]}}],"spans":[{"slot":"city","text":"rome","start":0,"end":4}]}
+        {"text":"fly to snuggle barn","intent":null,"decision":"ask","about":0,"tokens":[{"text":"fly","start":0,"end":3,"label":"O","probability":0.9867033,"first_choice":"O","uncertainty":-0.986703291042268,"unknown":false,"reason":{"score":"confidence","threshold":-0.9094429985127419,"runners_up":[{"label":"B-city","probability":0.0066483547},{"label":"I-city","probability":0.0066483547}]}},{"text":"to","start":4,"end":6,"label":"O","probability":0.96466315,"first_choice":"O","uncertainty":-0.9646631559719038,"unknown":false,"reason":{"score":"confidence","threshold":-0.9094429985127419,"runners_up":[{"label":"B-city","probability":0.017668422},{"label":"I-city","probability":0.017668422}]}},{"text":"snuggle","start":7,"end":14,"label":"B-unknown","probability":0.5465494,"first_choice":"B-city","uncertainty":-0.5465493872661796,"unknown":true,"reason":{"score":"confidence","threshold":-0.9094429985127419,"runners_up":[{"label":"O","probability":0.33149895},{"label":"I-city","probability":0.121951655}]}},{"text":"barn","start":15,"end":19,"label":"I-unknown","probability":0.5064804,"first_choice":"I-city","uncertainty":-0.506480391055654,"unknown":true,"reason":{"score":"confidence","threshold":-0.9094429985127419,"runners_up":[{"label":"O","probability":0.30719587},{"label":"B-city","probability":0.18632372}]}}],"spans":[{"slot":"unknown","text":"snuggle barn","start":7,"end":19}]}
+        {"text":"","intent":null,"decision":"act","tokens":[],"spans":[]}
+        {"text":"rome","intent":null,"decision":"act","tokens":[{"text":"rome","start":0,"end":4,"label":"B-city","probability":0.99975324,"first_choice":"B-city","uncertainty":-0.9997532412967132,"unknown":false,"reason":{"score":"confidence","threshold":-0.9094429985127419,"runners_up":[{"label":"O","probability":0.00012337934},{"label":"I-city","probability":0.00012337934}]}}],"spans":[{"slot":"city","text":"rome","start":0,"end":4}]}
         ---
     "#]].assert_eq(&run(dir.path(), "logits tag cal.json new.jsonl"));
     expect![[r#"
@@ -489,9 +489,9 @@ fn other_files_are_refused() {
         &calibration.replace("\"value\": ", "\"value\": null, \"was\": "),
         NEW,
         &expect![[r#"
-        error: cal.json: not a calibration of logits: invalid type: null, expected f64 at line 14 column 17
-        hint: such a file is made by `meno logits fit VALID -o FILE`
-    "#]],
+            error: cal.json: not a calibration of logits: invalid type: null, expected f64 at line 25 column 3
+            hint: such a file is made by `meno logits fit VALID -o FILE`
+        "#]],
     );
     tag(
         &calibration,
