@@ -55,9 +55,12 @@ impl Palette {
         Thoughts { palette: self, annotation }
     }
 
-    /// From 0, as sure as of most words, over 1, the threshold, to 2.
+    /// From 0, as sure as of most words, over 1, the threshold, to 2. What is not unknown stays below the threshold, however
+    /// unsure the model is: a word outside of all spans.
     fn heat_of(&self, token: &TokenLabel<'_>) -> Option<f64> {
-        Some(self.threshold.as_ref()?.heat(token.verdict.as_ref()?.uncertainty))
+        let (threshold, verdict) = (self.threshold.as_ref()?, token.verdict.as_ref()?);
+        let heat = threshold.heat(verdict.uncertainty);
+        Some(if verdict.unknown { heat } else { heat.min(1.0) })
     }
 
     fn slot_color(&self, slot: &str) -> &'static str {

@@ -100,7 +100,16 @@ impl Policy {
             self.threshold.as_ref().is_some_and(|threshold| threshold.is_unknown(uncertainty))
         };
         let spans: Vec<bool> = assessment.spans.iter().map(is_unknown).collect();
-        let tokens = assessment.tokens.iter().map(is_unknown).collect();
+        let tokens = match self.scorer {
+            Scorer::Token(_) => assessment.tokens.iter().map(is_unknown).collect(),
+            Scorer::Span(_) => {
+                let mut tokens = vec![false; assessment.tokens.len()];
+                for (span, _) in decoded.spans.iter().zip(&spans).filter(|(_, unknown)| **unknown) {
+                    tokens[span.start..span.end].fill(true);
+                }
+                tokens
+            }
+        };
         let is_strange = |highest: f64| !decoded.labels.is_empty() && self.out_of_scope.of(decoded) > highest;
         Verdict { tokens, spans, reject: self.reject.is_some_and(is_strange) }
     }

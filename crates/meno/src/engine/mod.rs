@@ -211,7 +211,6 @@ impl Worker {
         self.encode();
         self.decode();
         self.assess(policy);
-        self.cut_off_outside(policy);
         let verdict = policy.decide(&self.assessment, &self.decoded);
         let grown = self.grow(policy, text, &verdict);
         self.assemble(policy, &verdict, grown, text)
@@ -245,16 +244,6 @@ impl Worker {
         let novelty: Vec<Novelty> = self.decoded.spans.iter().map(|span| self.novelty(span)).collect();
         let precision = Precision::Single(self.kernels);
         self.assessment.assess(&policy.scorer, &mut self.decoded, novelty.into_iter(), precision);
-    }
-
-    /// What is taken to be outside is never unknown, however unsure that is.
-    fn cut_off_outside(&mut self, policy: &Policy) {
-        let highest = policy.threshold.as_ref().map_or(f32::MAX, |threshold| threshold.value as f32);
-        for (uncertainty, &label) in self.assessment.tokens.iter_mut().zip(&self.decoded.labels) {
-            if policy.is_span_level() && label == 0 {
-                *uncertainty = f64::from((*uncertainty as f32).min(highest));
-            }
-        }
     }
 
     fn novelty(&self, span: &Hypothesis) -> Novelty {
