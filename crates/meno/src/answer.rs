@@ -241,7 +241,8 @@ impl Parts<'_> {
 
     fn token_verdict(&self, token_idx: usize) -> Option<TokenVerdict> {
         let threshold = self.policy.threshold.as_ref()?;
-        let runners_up = top(self.probabilities.row(token_idx), RUNNERS_UP + 1).into_iter().skip(1);
+        let likeliest = top(self.probabilities.row(token_idx), RUNNERS_UP + 1).into_iter();
+        let others = likeliest.filter(|(label, _)| *label != self.decoded.labels[token_idx]).take(RUNNERS_UP);
         let runner_up =
             |(label, probability)| RunnerUp { label: self.labels.name(label).clone(), probability };
         Some(TokenVerdict {
@@ -251,7 +252,7 @@ impl Parts<'_> {
             reason: Reason {
                 score: self.policy.scorer.name(),
                 threshold: threshold.value,
-                runners_up: runners_up.map(runner_up).collect(),
+                runners_up: others.map(runner_up).collect(),
             },
             grown: self.grown.get(token_idx).cloned().flatten(),
         })
@@ -271,4 +272,131 @@ pub(crate) fn spans_at<'t, S: AsRef<str>>(
             Some(Span { slot: span.slot.to_owned(), text: text.get(start..end)?, start, end, guess: None })
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decoding::Hypothesis;
+    use crate::label::Names;
+    use crate::uncertainty::{Score, Scorer, SpanScore};
+
+    const TEXT: &str = "fly to new york now";
+    const PLACES: [(usize, usize); 5] = [(0, 3), (4, 6), (7, 10), (11, 15), (16, 19)];
+
+    fn labels() -> LabelSet {
+        LabelSet::new(Names::new(["O", "B-city", "I-city", "B-time", "I-time"]))
+    }
+
+    /// The answer to [`TEXT`] if words have these labels and probabilities.
+    fn answer(
+        policy: Policy,
+        labels_of_words: [u32; 5],
+        probabilities: [[f32; 5]; 5],
+        spans: Vec<Hypothesis>,
+        assessment: Assessment,
+    ) -> Annotation<'static> {
+        let mut rows = Logits::new(5);
+        rows.extend(probabilities.iter().map(|row| &row[..]));
+        let decoded = Decoded { labels: labels_of_words.to_vec(), spans, ..Decoded::default() };
+        let verdict = policy.decide(&assessment, &decoded);
+        let parts = Parts {
+            labels: &labels(),
+            intent: None,
+            decoded: &decoded,
+            probabilities: &rows,
+            assessment: &assessment,
+            policy: &policy,
+            verdict: &verdict,
+            grown: Vec::new(),
+        };
+        parts.assemble(TEXT, &PLACES)
+    }
+
+    fn shown(annotation: &Annotation<'_>) -> (String, Vec<(String, String)>) {
+        let labels: Vec<&str> = annotation.tokens.iter().map(|token| &*token.label).collect();
+        let spans = annotation.spans.iter().map(|span| (span.slot.clone(), span.text.to_owned()));
+        (labels.join(" "), spans.collect())
+    }
+
+    const SURE: [f32; 5] = [0.9, 0.1, 0.0, 0.0, 0.0];
+
+    #[test]
+    fn an_unknown_span_keeps_its_words_and_its_guess() {
+        let span = |start, end, slot| Hypothesis {
+            start,
+            end,
+            slot,
+            boundaries: 0.8,
+            probability: 0.7,
+            disagreement: 0.1,
+        };
+        let policy = Policy::never(Scorer::Span(SpanScore::default())).with_threshold(1.0).unwrap();
+        // Both words of the city are unknown, and so is the time beside it: they stay two spans.
+        let found = answer(
+            policy,
+            [0, 0, 1, 2, 3],
+            [SURE; 5],
+            vec![span(2, 4, 0), span(4, 5, 1)],
+            Assessment { tokens: vec![5.0, 5.0, 2.0, 2.0, 3.0], spans: vec![2.0, 3.0] },
+        );
+        let (labels, spans) = shown(&found);
+        assert_eq!(labels, "O O B-unknown I-unknown B-unknown");
+        assert_eq!(spans, [("unknown", "new york"), ("unknown", "now")].map(|(a, b)| (a.into(), b.into())));
+        let guesses: Vec<&str> = found.spans.iter().map(|span| &*span.guess.as_ref().unwrap().slot).collect();
+        assert_eq!(guesses, ["city", "time"]);
+        // The less certain of the two is asked about.
+        assert_eq!(found.decision, Decision::Ask { about: 1 });
+        let unknown: Vec<bool> =
+            found.tokens.iter().map(|token| token.verdict.as_ref().unwrap().unknown).collect();
+        assert_eq!(unknown, [false, false, true, true, true]);
+    }
+
+    #[test]
+    fn unknown_words_overwrite_labels_and_what_is_cut_begins_anew() {
+        let policy = Policy::never(Scorer::Token(Score::Energy)).with_threshold(1.0).unwrap();
+        let assess = |tokens: [f64; 5]| Assessment { tokens: tokens.to_vec(), spans: Vec::new() };
+        let check = |uncertainty, expected: &str, about: Option<usize>| {
+            let found = answer(policy.clone(), [0, 0, 1, 2, 3], [SURE; 5], Vec::new(), assess(uncertainty));
+            assert_eq!(shown(&found).0, expected);
+            assert_eq!(found.decision, about.map_or(Decision::Act, |about| Decision::Ask { about }));
+        };
+        check([0.0; 5], "O O B-city I-city B-time", None);
+        check([0.0, 0.0, 2.0, 0.0, 0.0], "O O B-unknown B-city B-time", Some(0));
+        check([0.0, 2.0, 2.0, 2.0, 0.0], "O B-unknown I-unknown I-unknown B-time", Some(0));
+        check([0.0, 0.0, 0.0, 0.0, 2.0], "O O B-city I-city B-unknown", Some(1));
+    }
+
+    #[test]
+    fn runners_up_are_the_likeliest_of_the_other_labels() {
+        let policy = Policy::never(Scorer::Token(Score::Energy)).with_threshold(1.0).unwrap();
+        // The second word is labelled with its second choice, as decoding whole spans may do.
+        let found = answer(
+            policy,
+            [0, 1, 0, 0, 0],
+            [SURE, [0.5, 0.3, 0.1, 0.06, 0.04], SURE, SURE, SURE],
+            Vec::new(),
+            Assessment { tokens: vec![0.0; 5], spans: Vec::new() },
+        );
+        let token = &found.tokens[1];
+        assert_eq!((&*token.verdict.as_ref().unwrap().first_choice, token.probability), ("B-city", 0.3));
+        let runners_up = |token_idx: usize| -> Vec<(String, f32)> {
+            let verdict = found.tokens[token_idx].verdict.as_ref().unwrap();
+            let runner_up = |other: &RunnerUp| (other.label.to_string(), other.probability);
+            verdict.reason.runners_up.iter().map(runner_up).collect()
+        };
+        assert_eq!(runners_up(1), [("O".to_owned(), 0.5), ("I-city".to_owned(), 0.1)]);
+        assert_eq!(runners_up(0), [("B-city".to_owned(), 0.1), ("I-city".to_owned(), 0.0)]);
+    }
+
+    #[test]
+    fn a_number_has_the_digits_that_it_needs() {
+        let json = |uncertainty| {
+            let guess = Guess { slot: "x".into(), probability: 0.1, boundaries: 0.2, uncertainty };
+            serde_json::to_string(&guess).unwrap()
+        };
+        assert!(json(f64::from(0.1f32)).ends_with(r#""uncertainty":0.1}"#), "{}", json(f64::from(0.1f32)));
+        assert!(json(0.1).ends_with(r#""uncertainty":0.1}"#));
+        assert!(json(-0.9997532412967132).ends_with(r#""uncertainty":-0.9997532412967132}"#));
+    }
 }

@@ -163,3 +163,119 @@ fn decode_labels(logits: &Logits, concentrations: Option<&Logits>, decoded: &mut
         decoded.concentrations.extend(concentrations.rows());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(rows: &[&[f32]]) -> Logits {
+        let mut logits = Logits::new(rows[0].len());
+        logits.extend(rows.iter().copied());
+        logits
+    }
+
+    fn decode(emissions: &[Emissions], outside_penalty: impl Fn(usize) -> f64 + Copy) -> Decoded {
+        let (mut decoder, mut decoded) = (Decoder::default(), Decoded::default());
+        // What was there before is forgotten.
+        for _ in 0..2 {
+            decoded.clear();
+            emissions.iter().for_each(|emissions| decoder.decode(emissions, outside_penalty, &mut decoded));
+        }
+        decoded
+    }
+
+    /// Two words: weights 1, 2 of outside and begin for the first, 1, 3, 2 of all three for the second; a span that goes on
+    /// counts twice. Slots: 3 to 1 for the first word, 1 to 3 for the second.
+    fn two_words() -> Emissions {
+        let (ln2, ln3) = (2f32.ln(), 3f32.ln());
+        Emissions {
+            tags: Tags::Spans {
+                boundaries: vec![[0.0, ln2, 5.0], [0.0, ln3, ln2]],
+                transitions: [[0.0; 3], [0.0, 0.0, ln2], [0.0; 3]],
+                slots: rows(&[&[ln3, 0.0], &[0.0, 2.0 * ln3]]),
+            },
+            intents: vec![0.5, 1.5],
+        }
+    }
+
+    fn is_close(found: f32, expected: f32) -> bool {
+        (found - expected).abs() < 1e-6
+    }
+
+    #[test]
+    fn spans_by_hand() {
+        let decoded = decode(&[two_words()], |_| 0.0);
+        // Of 20 in all, begin and inside have 8; both slots together are 3/4 * 1/10 against 1/4 * 9/10.
+        let [span] = &decoded.spans[..] else { panic!("{:?}", decoded.spans) };
+        assert_eq!((span.start, span.end, span.slot), (0, 2, 1));
+        assert!(is_close(span.boundaries, 0.4), "{span:?}");
+        assert!(is_close(span.probability, 0.75), "{span:?}");
+        assert!(is_close(span.disagreement, -(0.25f32 * 0.9).ln()), "{span:?}");
+        assert_eq!(decoded.labels, [3, 4]);
+        assert!(is_close(decoded.outside[0], 0.2) && is_close(decoded.outside[1], 0.15));
+        // Outside; begin and inside of both slots.
+        let expected =
+            [[0.2, 0.8 * 0.75, 0.0, 0.8 * 0.25, 0.0], [0.15, 0.45 * 0.1, 0.4 * 0.1, 0.45 * 0.9, 0.4 * 0.9]];
+        for (row, expected) in decoded.posteriors.rows().zip(expected) {
+            assert!(
+                row.iter().zip(expected).all(|(ln, p)| is_close(ln.exp(), p)),
+                "{row:?}, not {expected:?}"
+            );
+        }
+        assert_eq!(decoded.intents.row(0), [0.5, 1.5]);
+    }
+
+    #[test]
+    fn a_penalty_moves_words_into_spans() {
+        // Outside has a thousandfold weight everywhere, unless it costs more than that.
+        let emissions = Emissions {
+            tags: Tags::Spans {
+                boundaries: vec![[7.0, 0.0, -9.0]; 3],
+                transitions: [[0.0; 3]; 3],
+                slots: rows(&[&[1.0][..]; 3]),
+            },
+            intents: Vec::new(),
+        };
+        assert_eq!(decode(std::slice::from_ref(&emissions), |_| 0.0).spans, []);
+        let decoded = decode(std::slice::from_ref(&emissions), |word| if word == 1 { 8.0 } else { 0.0 });
+        assert_eq!(decoded.labels, [0, 1, 0]);
+        // How likely a word is outside does not know of the penalty.
+        assert!(decoded.outside[1] > 0.99);
+    }
+
+    #[test]
+    fn pieces_follow_each_other() {
+        let decoded = decode(&[two_words(), two_words()], |_| 0.0);
+        let places: Vec<(usize, usize)> = decoded.spans.iter().map(|span| (span.start, span.end)).collect();
+        assert_eq!(places, [(0, 2), (2, 4)]);
+        assert_eq!(decoded.labels, [3, 4, 3, 4]);
+        assert_eq!((decoded.posteriors.len(), decoded.outside.len(), decoded.intents.len()), (4, 4, 1));
+    }
+
+    #[test]
+    fn a_corpus_may_have_no_slot() {
+        let mut slots = Logits::new(0);
+        slots.extend([&[][..], &[]].into_iter());
+        let tags = Tags::Spans { boundaries: vec![[0.0, 9.0, 0.0]; 2], transitions: [[0.0; 3]; 3], slots };
+        let decoded = decode(&[Emissions { tags, intents: Vec::new() }], |_| 0.0);
+        assert_eq!((decoded.labels, decoded.spans), (vec![0, 0], Vec::new()));
+    }
+
+    #[test]
+    fn labels_are_the_likeliest_and_the_first_of_equals() {
+        let tags = |concentrations| Tags::Labels {
+            logits: rows(&[&[0.0, 2.0, 2.0], &[1.0, 0.0, 0.0]]),
+            concentrations,
+        };
+        let emissions = |concentrations| Emissions { tags: tags(concentrations), intents: Vec::new() };
+        let plain = decode(&[emissions(None)], |_| 0.0);
+        assert_eq!((&plain.labels[..], plain.spans.len(), plain.concentrations.len()), (&[1, 0][..], 0, 0));
+        assert_eq!(plain.posteriors.row(0), [0.0, 2.0, 2.0]);
+        // Calibration changes how unsure a tagger is, not what it says.
+        let calibrated = decode(&[emissions(Some(rows(&[&[5.0, 0.0, 0.0][..]; 2])))], |_| 0.0);
+        assert_eq!(
+            (&calibrated.labels[..], calibrated.concentrations.row(0)),
+            (&[1, 0][..], &[5.0, 0.0, 0.0][..])
+        );
+    }
+}
