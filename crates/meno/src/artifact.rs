@@ -12,7 +12,7 @@ use std::sync::Arc;
 use safetensors::tensor::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
-use crate::decision::{Growth, NamedThreshold, Policy};
+use crate::decision::{Growth, NamedThreshold, Policy, Threshold};
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape};
 use crate::encoder::{SpanTagger, SpanTaggerEncoder, SpanTaggerShape};
 use crate::engine::{Model, Record};
@@ -20,11 +20,11 @@ use crate::features::{Alphabet, Features, Forms, Lexicon, Vectors};
 use crate::label::{LabelSet, Names};
 use crate::nn::{Layout, Network, Parameters, Tensor};
 use crate::text::Normalizer;
-use crate::uncertainty::{Scorer, SpanScore};
+use crate::uncertainty::{OutOfScopeScore, Score, Scorer, SpanScore};
 use crate::{Error, Result};
 
 /// The version of the file format that this program writes; it reads this and all earlier ones.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 const METADATA_KEY: &str = "meno";
 const SLOT_GATED: &str = "slot_gated.v1";
@@ -42,9 +42,13 @@ struct Document {
     vocabulary: Vec<String>,
     text: Normalizer,
     training: Record,
+    /// From version 2 on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    policy: Option<PolicyDocument>,
+    /// Only in version 1, and so is the growth.
+    #[serde(default, skip_serializing)]
     threshold: Option<NamedThreshold>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing)]
     growth: Option<Growth>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     concepts: Option<ConceptDocument>,
@@ -58,8 +62,74 @@ struct ConceptDocument {
     vectors: Option<String>,
     outside_penalty: f64,
     lexicon: Lexicon,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Only in version 1.
+    #[serde(default, skip_serializing)]
     reject: Option<f64>,
+}
+
+/// All that a decision depends on, so that no later program decides otherwise.
+#[derive(Serialize, Deserialize)]
+struct PolicyDocument {
+    scorer: ScorerDocument,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    threshold: Option<Threshold>,
+    out_of_scope: OutOfScopeDocument,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    growth: Option<Growth>,
+}
+
+/// What measures the uncertainty. Another formula is another name.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "name")]
+enum ScorerDocument {
+    #[serde(rename = "token.v1")]
+    Token { score: Score },
+    #[serde(rename = "concept.v2")]
+    Span(SpanScore),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "name")]
+enum OutOfScopeDocument {
+    #[serde(rename = "out_of_scope.v1")]
+    Utterance {
+        intent: f64,
+        tokens: f64,
+        floor: f64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reject: Option<f64>,
+    },
+}
+
+impl From<&Policy> for PolicyDocument {
+    fn from(policy: &Policy) -> Self {
+        let OutOfScopeScore { intent, tokens, floor } = policy.out_of_scope;
+        PolicyDocument {
+            scorer: match policy.scorer {
+                Scorer::Token(score) => ScorerDocument::Token { score },
+                Scorer::Span(score) => ScorerDocument::Span(score),
+            },
+            threshold: policy.threshold.clone(),
+            out_of_scope: OutOfScopeDocument::Utterance { intent, tokens, floor, reject: policy.reject },
+            growth: policy.growth,
+        }
+    }
+}
+
+impl From<&PolicyDocument> for Policy {
+    fn from(document: &PolicyDocument) -> Self {
+        let OutOfScopeDocument::Utterance { intent, tokens, floor, reject } = document.out_of_scope;
+        Policy {
+            scorer: match document.scorer {
+                ScorerDocument::Token { score } => Scorer::Token(score),
+                ScorerDocument::Span(score) => Scorer::Span(score),
+            },
+            threshold: document.threshold.clone(),
+            out_of_scope: OutOfScopeScore { intent, tokens, floor },
+            reject,
+            growth: document.growth,
+        }
+    }
 }
 
 /// Only what tells whether the rest can be understood.
@@ -86,8 +156,9 @@ impl Model {
             vocabulary: texts(&self.features.words),
             text: self.normalizer.clone(),
             training: self.record.clone(),
-            threshold: self.policy.named_threshold(),
-            growth: self.policy.growth,
+            policy: Some(PolicyDocument::from(&*self.policy)),
+            threshold: None,
+            growth: None,
         };
         let json = serde_json::to_string(&document).expect("a document of plain data can be written");
         let metadata = HashMap::from([(METADATA_KEY.to_owned(), json)]);
@@ -107,7 +178,7 @@ impl Model {
             vectors: forms.vectors.map(|_| ENGLISH.to_owned()),
             outside_penalty: self.outside_penalty,
             lexicon: lexicon.clone(),
-            reject: self.policy.reject,
+            reject: None,
         })
     }
 
@@ -252,7 +323,6 @@ fn span_tagger(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encode
         && shape.vector == vectors.map_or(0, Vectors::width)
         && (1..=2).contains(&shape.layers)
         && concepts.outside_penalty.is_finite()
-        && concepts.reject.is_none_or(f64::is_finite)
         && concepts.lexicon.is_whole(shape.words, shape.slots);
     if !whole {
         return Err(damaged("what is said of concepts does not fit"));
@@ -264,20 +334,47 @@ fn span_tagger(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encode
     Ok((Encoder::SpanTagger(Arc::new(SpanTaggerEncoder::new(network, parameters))), Some(forms)))
 }
 
-/// When something is unknown. Models of format 1 name their score, whose weights were those that are now the default.
+/// When something is unknown.
 fn policy(document: &Document, default: Scorer) -> Result<Policy, String> {
+    let policy = match &document.policy {
+        Some(policy) => Policy::from(policy),
+        None if document.format > 1 => return Err(damaged("missing field `policy`")),
+        None => policy_of_version_1(document, default)?,
+    };
+    if policy.is_span_level() != matches!(default, Scorer::Span(_)) {
+        return Err(damaged(format!("the score {:?} is not for this architecture", policy.scorer.name())));
+    }
+    let Policy { scorer, threshold, out_of_scope, reject, growth } = &policy;
+    if threshold.as_ref().is_some_and(|threshold| !threshold.value.is_finite()) {
+        return Err(damaged("a threshold that is not finite"));
+    }
+    if growth.is_some_and(|growth| !growth.sure.is_finite()) {
+        return Err(damaged("a wall that is not finite"));
+    }
+    let is_whole = match scorer {
+        Scorer::Token(_) => true,
+        Scorer::Span(score) => score.is_whole(),
+    };
+    if !is_whole || !out_of_scope.is_whole() || !reject.is_none_or(f64::is_finite) {
+        return Err(damaged("a weight of a score that is not finite"));
+    }
+    Ok(policy)
+}
+
+/// Models of version 1 name their score; its weights were in the program.
+fn policy_of_version_1(document: &Document, default: Scorer) -> Result<Policy, String> {
     let scorer = match (&document.threshold, default) {
         (None, scorer) => scorer,
-        (Some(stored), Scorer::Span(score)) if stored.score == SpanScore::NAME => Scorer::Span(score),
+        (Some(stored), Scorer::Span(_)) if stored.score == SpanScore::NAME => {
+            Scorer::Span(SpanScore::FORMAT_1)
+        }
         (Some(stored), Scorer::Token(_)) if let Ok(score) = stored.score.parse() => Scorer::Token(score),
         (Some(stored), _) => return Err(format!("a threshold of unknown kind {:?}", stored.score)),
     };
     let threshold = document.threshold.as_ref().map(|stored| stored.threshold.clone());
-    if threshold.as_ref().is_some_and(|threshold| !threshold.value.is_finite()) {
-        return Err(damaged("a threshold that is not finite"));
-    }
     let reject = document.concepts.as_ref().and_then(|concepts| concepts.reject);
-    Ok(Policy { threshold, reject, growth: document.growth, ..Policy::never(scorer) })
+    let out_of_scope = OutOfScopeScore::FORMAT_1;
+    Ok(Policy { scorer, threshold, out_of_scope, reject, growth: document.growth })
 }
 
 fn texts(names: &Names) -> Vec<String> {
@@ -307,9 +404,6 @@ fn check_widths(widths: &[(&str, usize)]) -> Result<(), String> {
 }
 
 fn check_names(document: &Document) -> Result<(), String> {
-    if document.growth.is_some_and(|growth| !growth.sure.is_finite()) {
-        return Err("damaged description of the model: a wall that is not finite".to_owned());
-    }
     if document.id2label.keys().copied().ne(0..document.id2label.len() as u32) {
         return Err("damaged description of the model: label ids are not 0, 1, 2, ...".to_owned());
     }

@@ -212,6 +212,63 @@ fn span_tagger_1_opens_for_ever() {
     }
 }
 
+/// [`SPAN_TAGGER_1`], opened and written by the first program of format version 2; never made again.
+const FORMAT_2: &[u8] = include_bytes!("models/format-2.meno");
+
+#[test]
+fn format_2_opens_for_ever() {
+    let model = load(FORMAT_2).unwrap();
+    assert!(model.to_bytes() == FORMAT_2, "other bytes");
+    // What version 1 left to the program now stands in the file.
+    let old = load(SPAN_TAGGER_1).unwrap();
+    assert_eq!(model.policy(), old.policy());
+    for text in ["weather in new york", "play zorblax road now", "", "put on 5 walls in oslo at noon"] {
+        let [new, old] = [&model, &old]
+            .map(|model| serde_json::to_string(&model.worker().annotate(text, Tokenization::Raw)).unwrap());
+        assert_eq!(new, old);
+    }
+}
+
+/// A decision depends on what the file says, not on what the program has.
+#[test]
+fn weights_of_scores_are_those_of_the_file() {
+    let uncertainty = |change: &dyn Fn(&mut Value)| {
+        let model = load(&File::of(FORMAT_2).document(change).bytes()).unwrap();
+        let annotation = model.worker().annotate("play zorblax road now", Tokenization::Raw);
+        annotation.spans[0].guess.as_ref().unwrap().uncertainty
+    };
+    let before = uncertainty(&|_| ());
+    // The value is new to its slot, which weighs 6.
+    let after = uncertainty(&|d| d["policy"]["scorer"]["new_value"] = json!(7.0));
+    assert!((after - before - 1.0).abs() < 1e-5, "{before} {after}");
+}
+
+#[test]
+fn damaged_policies() {
+    for (name, change, expected) in [
+        ("policy", (|d| d["policy"] = json!(null)) as fn(&mut Value), "missing field `policy`"),
+        ("scorer", |d| d["policy"]["scorer"]["name"] = json!("concept.v9"), "unknown variant `concept.v9`"),
+        ("weight", |d| d["policy"]["scorer"]["slot"] = json!("much"), "invalid type: string"),
+        (
+            "missing",
+            |d| drop(d["policy"]["scorer"].as_object_mut().unwrap().remove("floor")),
+            "missing field",
+        ),
+        ("floor", |d| d["policy"]["scorer"]["floor"] = json!(0.0), "a weight of a score"),
+        ("scope", |d| d["policy"]["out_of_scope"]["name"] = json!("x"), "unknown variant `x`"),
+        (
+            "kind",
+            |d| d["policy"]["scorer"] = json!({"name": "token.v1", "score": "entropy"}),
+            "the score \"entropy\" is not for this architecture",
+        ),
+        ("value", |d| d["policy"]["threshold"]["value"] = json!(null), "invalid type: null"),
+    ] {
+        let found = load(&File::of(FORMAT_2).document(change).bytes()).err();
+        let found = found.unwrap_or_else(|| panic!("{name}: nothing found")).to_string();
+        assert!(found.contains(expected), "{name}: {found}");
+    }
+}
+
 #[test]
 fn damaged_span_taggers() {
     let damage = |change: &dyn Fn(&mut Value)| {
@@ -491,8 +548,8 @@ fn damaged_documents() {
         expect!["m: damaged description of the model: there is no format version 0"],
     );
     check_document(
-        |document| document["format"] = json!(2),
-        expect!["m: format version 2, but this program reads up to version 1; update meno"],
+        |document| document["format"] = json!(3),
+        expect!["m: format version 3, but this program reads up to version 2; update meno"],
     );
     check_document(
         |document| document["format"] = json!(u64::MAX),

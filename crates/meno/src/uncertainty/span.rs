@@ -12,7 +12,7 @@ use super::Score;
 use crate::decoding::Hypothesis;
 use crate::features::Novelty;
 
-/// The weights of the score, version `concept.v2`; those of models of version 1 are the default ones.
+/// The weights of the score, `concept.v2` in the model file.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpanScore {
@@ -32,18 +32,21 @@ pub struct SpanScore {
 
 impl Default for SpanScore {
     fn default() -> Self {
-        SpanScore {
-            boundaries: 2.0 / 3.0,
-            slot: 1.0,
-            new_words: 2.0,
-            new_value: 6.0,
-            surprise: 0.25,
-            floor: 1e-4,
-        }
+        SpanScore::FORMAT_1
     }
 }
 
 impl SpanScore {
+    /// Those of models of format 1, which do not say them.
+    pub(crate) const FORMAT_1: SpanScore = SpanScore {
+        boundaries: 2.0 / 3.0,
+        slot: 1.0,
+        new_words: 2.0,
+        new_value: 6.0,
+        surprise: 0.25,
+        floor: 1e-4,
+    };
+
     /// Its name in answers and reports.
     pub const NAME: &'static str = "concept";
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::decoding::Decoded;
 use crate::math::largest;
 
-/// The weights of the score, version `out_of_scope.v1`.
+/// The weights of the score, `out_of_scope.v1` in the model file.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutOfScopeScore {
@@ -24,11 +24,14 @@ pub struct OutOfScopeScore {
 
 impl Default for OutOfScopeScore {
     fn default() -> Self {
-        OutOfScopeScore { intent: 1.0, tokens: 2.0, floor: 1e-6 }
+        OutOfScopeScore::FORMAT_1
     }
 }
 
 impl OutOfScopeScore {
+    /// Those of models of format 1, which do not say them.
+    pub(crate) const FORMAT_1: OutOfScopeScore = OutOfScopeScore { intent: 1.0, tokens: 2.0, floor: 1e-6 };
+
     /// Of an utterance, whose posteriors are log probabilities.
     pub fn of(&self, decoded: &Decoded) -> f64 {
         let intents = decoded.intents.rows().next().unwrap_or(&[]);
