@@ -21,8 +21,8 @@ pub trait Network: Sync {
     fn initial(&self, random: &mut Random) -> Parameters;
     /// The gradients of the matrices after a backward pass, in the order of their layout.
     fn products<'w>(&self, w: &'w Self::Workspace) -> Vec<Product<'w>>;
-    /// The gradients of the vectors after a backward pass, laid out as they are.
+    /// The gradients of the vectors and dense tables after a backward pass, laid out as they are.
     fn d_vectors<'w>(&self, w: &'w Self::Workspace) -> &'w [f32];
-    /// Each word of the batch with the gradient of its embedding after a backward pass.
+    /// The rows of the table that were looked up, each as often as it was, with their gradients after a backward pass.
     fn d_words<'w>(&self, w: &'w Self::Workspace) -> impl Iterator<Item = (u32, &'w [f32])>;
 }

@@ -97,6 +97,14 @@ impl Layout {
         tensor
     }
 
+    /// A small table, all of whose rows are updated at every step, as vectors are.
+    pub(crate) fn dense_table(&mut self, name: &'static str, rows: usize, columns: usize) -> Tensor {
+        assert_eq!(self.dense, self.len, "{name}: tables come last");
+        let tensor = self.push(name, rows, columns, false);
+        self.dense = self.len;
+        tensor
+    }
+
     /// A table of rows that are looked up one by one.
     pub(crate) fn table(&mut self, name: &'static str, rows: usize, columns: usize) -> Tensor {
         self.push(name, rows, columns, false)

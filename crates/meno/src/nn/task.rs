@@ -18,7 +18,7 @@ pub trait Task: Sync {
     fn n_words(&self, example_idx: usize) -> usize;
     /// Draws the examples of an epoch.
     fn begin_epoch(&mut self, random: Random);
-    /// The ids of all words that a batch may touch.
+    /// The rows of the table of embeddings that a batch may touch.
     fn words(&self, batch: &[usize]) -> impl Iterator<Item = u32>;
     /// The forward and backward pass of some examples; gives their part of the loss of the batch.
     fn run(
@@ -35,8 +35,10 @@ pub trait Task: Sync {
 pub struct Part<'a> {
     /// By falling length.
     pub examples: &'a [usize],
-    /// Examples of the whole batch.
-    pub batch: usize,
+    /// The examples of the whole batch.
+    pub batch: &'a [usize],
+    /// Epochs that are done.
+    pub epoch: usize,
     /// The random numbers of the step.
     pub random: &'a Random,
     /// Which shard it is.

@@ -209,7 +209,7 @@ impl<T: Task> Trainer<T> {
         // Dealt out by falling length, the shards are sorted and have about the same work.
         examples.clear();
         examples.extend(batch.iter().skip(i).step_by(n_shards));
-        let part = Part { examples, batch: batch.len(), random, shard_idx: i as u64 };
+        let part = Part { examples, batch, epoch: self.position.epoch, random, shard_idx: i as u64 };
         *loss = self.task.run(self.kernels, replica, &part, workspace);
     }
 }

@@ -159,7 +159,7 @@ impl Model {
         let row_scales = floats(&find("embedding_scales", Dtype::F32, &[shape.rows])?)?;
         let keys = find("lexicon", Dtype::U64, &[shape.rows - 1])?;
         // The file holds as many numbers as are now allocated.
-        let mut parameters = Parameters::first(network.dense);
+        let mut parameters = Parameters::first(network.layout.dense());
         let mut values = dense.data().as_chunks::<2>().0.iter().map(|bytes| i16::from_le_bytes(*bytes));
         for (tensor, scale) in dense_tensors(&network).zip(scales) {
             parameters.fill(tensor, || scale * f32::from(values.next().unwrap_or_default()));

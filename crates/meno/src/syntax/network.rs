@@ -13,9 +13,8 @@ use super::lexicon::NO_ROW;
 use super::transitions::Configuration;
 use crate::kernel::{Buffer, Gemm, Kernels, LANES, Right, Start, Strided, Term};
 use crate::nn::{
-    Batch, BiLstm, BiLstmState, Dropout, Layout, Linear, LstmNames, Parameters, Rows, RowsMut, Tensor, row_of,
+    Batch, BiLstm, BiLstmState, Dropout, Layout, Linear, LstmNames, Rows, RowsMut, Tensor, row_of,
 };
-use crate::random::Random;
 
 /// Sizes of the network; all but the numbers of things are multiples of 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +87,6 @@ pub(crate) struct Network {
     pub action_contexts: Tensor,
     pub relation_contexts: Tensor,
     pub embedding: Tensor,
-    /// Parameters before the embedding table.
-    pub dense: usize,
 }
 
 /// Activations of a batch.
@@ -127,16 +124,15 @@ impl Network {
         }
         let action_bias = layout.vector("action.bias", shape.action);
         let relation_bias = layout.vector("relation.bias", shape.relation);
-        let outside = layout.table("outside", 2 * ACTION_PLACES, shape.action);
+        let outside = layout.dense_table("outside", 2 * ACTION_PLACES, shape.action);
         let children = shape.relations + 1;
         let action_contexts =
-            layout.table("action.contexts", (ACTION_CONTEXTS - 1) * children + DISTANCES, shape.action);
-        let relation_contexts = layout.table(
+            layout.dense_table("action.contexts", (ACTION_CONTEXTS - 1) * children + DISTANCES, shape.action);
+        let relation_contexts = layout.dense_table(
             "relation.contexts",
             (RELATION_CONTEXTS - 1) * children + 2 * DISTANCES,
             shape.relation,
         );
-        let dense = layout.len();
         let embedding = layout.table("embedding", shape.rows, shape.embedding);
         Network {
             shape,
@@ -151,36 +147,8 @@ impl Network {
             action_contexts,
             relation_contexts,
             embedding,
-            dense,
             layout,
         }
-    }
-
-    /// All matrices, in the order of the layout.
-    pub fn matrices(&self) -> Vec<Tensor> {
-        let lstm = |lstm: &BiLstm| [lstm.input().weight, lstm.recurrent()[0], lstm.recurrent()[1]];
-        let [first, second] = [lstm(&self.lstm[0]), lstm(&self.lstm[1])];
-        let linear = [&self.tag, &self.project, &self.action, &self.relation].map(|linear| linear.weight);
-        [&first[..], &second, &linear].concat()
-    }
-
-    /// Random parameters to begin with.
-    pub fn initial(&self, random: &mut Random) -> Parameters {
-        let mut parameters = Parameters::zeros(&self.layout);
-        let mut fill = |tensor: Tensor, limit: f32| {
-            parameters.fill(tensor, || (2.0 * random.uniform() - 1.0) * limit);
-        };
-        for matrix in self.matrices() {
-            fill(matrix, (3.0 / matrix.rows() as f32).sqrt());
-        }
-        fill(self.embedding, 0.25);
-        for (lstm, hidden) in self.lstm.iter().zip(self.shape.hidden) {
-            let bias = lstm.input().bias.expect("given in `new`").of_mut(&mut parameters);
-            for direction in 0..2 {
-                bias[(4 * direction + 1) * hidden..][..hidden].fill(1.0);
-            }
-        }
-        parameters
     }
 
     /// What the sums of embeddings, `w.x`, give to the gates of the first layer.

@@ -1,21 +1,20 @@
 //! Training the tagger and the parser together on treebanks.
 //!
-//! Each sentence is learnt as it is and as it would be spoken. A batch is cut into shards whose gradients are summed in
-//! their order, so the result is the same for any number of threads.
+//! Each sentence is learnt as it is and as it would be spoken.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
-use super::gradient::{Example, Practice, Shard};
+use super::gradient::{Example, Pass, TrainWorkspace};
 use super::lexicon::{Keys, Lexicon, NO_ROW, Reader, UNKNOWN_ROW};
 use super::model::{Embedding, Model, Record};
-use super::network::{Network, Shape, add};
+use super::network::{Network, Shape};
 use super::treebank::{Tree, utterance_key};
-use crate::kernel::{Adam, BETA1, BETA2, Buffer, Kernels, StepSize};
-use crate::nn::{Parameters, row_of, transpose};
+use super::upos::Upos;
+use crate::kernel::Kernels;
+use crate::nn::optimizer::Replica;
+use crate::nn::{Part, Schedule, Task, Trainer, WordDropout};
 use crate::random::Random;
 use crate::{Error, Result};
 
@@ -70,12 +69,21 @@ impl Default for SyntaxSettings {
     }
 }
 
-/// Sentences of a shard.
-const SHARD: usize = 8;
-/// Batches whose sentences are sorted by length together.
-const WINDOW: usize = 16;
 /// Gradients are cut down to this norm.
 const CLIP: f32 = 2.0;
+
+impl SyntaxSettings {
+    fn schedule(&self) -> Schedule {
+        Schedule {
+            epochs: self.epochs,
+            batch: self.batch,
+            rate: self.rate,
+            last_rate: 0.0,
+            clip: CLIP,
+            seed: self.seed,
+        }
+    }
+}
 
 /// Trains a model. `watch` is told the passes done, of how many, and the mean loss of a word in the last one.
 pub(crate) fn train(
@@ -94,167 +102,82 @@ pub(crate) fn train(
         problem: format!("cannot start {} threads: {e}", settings.threads),
         hint: "ask for fewer".to_owned(),
     })?;
-    let mut trainer = Trainer::new(trees, settings);
-    for epoch in 0..settings.epochs {
-        let loss = pool.install(|| trainer.run_epoch(epoch));
-        if watch(epoch + 1, settings.epochs, loss).is_break() {
+    let inventory = Inventory::new(trees, settings);
+    let network = Network::new(inventory.shape(settings));
+    let examples = inventory.examples(trees);
+    let task = SyntaxTask {
+        network: &network,
+        examples: &examples,
+        settings,
+        word_dropout: WordDropout::new(settings.unknown, &inventory.counts),
+    };
+    let mut trainer = Trainer::new(task, Kernels::best(), settings.schedule());
+    for epoch in 1..=settings.epochs {
+        let loss = pool.install(|| trainer.run_epoch(|_, _| ControlFlow::Continue(())));
+        let ControlFlow::Continue(loss) = loss else { return Ok(ControlFlow::Break(())) };
+        if watch(epoch, settings.epochs, loss).is_break() {
             return Ok(ControlFlow::Break(()));
         }
     }
-    Ok(ControlFlow::Continue(trainer.finish(trees)))
+    let parameters = trainer.parameters().clone();
+    drop(trainer);
+    let record = Record {
+        seed: settings.seed,
+        epochs: settings.epochs,
+        sentences: trees.len(),
+        words: trees.iter().map(|tree| tree.words.len()).sum(),
+        fingerprint: fingerprint(trees),
+        meno: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let Inventory { keys, lexicon, relations, .. } = inventory;
+    let embedding = Embedding::new(network.shape.embedding, network.embedding.of(&parameters));
+    Ok(ControlFlow::Continue(Model { network, parameters, embedding, keys, lexicon, relations, record }))
 }
 
-struct Trainer<'a> {
+/// The sentences of treebanks.
+struct SyntaxTask<'a> {
+    network: &'a Network,
+    examples: &'a [Example],
     settings: &'a SyntaxSettings,
-    kernels: Kernels,
-    network: Network,
-    keys: Vec<u64>,
-    relations: Vec<Arc<str>>,
-    examples: Vec<Example>,
-    /// For each row of a word how likely it is read as unknown.
-    unknown: Vec<f32>,
-    parameters: Parameters,
-    transposed: Buffer,
-    moments: [Buffer; 2],
-    rows: RowGradient,
-    shards: Vec<Shard>,
-    n_steps: usize,
+    word_dropout: WordDropout,
 }
 
-/// The gradient of the embeddings that occur in a batch.
-#[derive(Default)]
-struct RowGradient {
-    touched: Vec<u32>,
-    /// For each row of the table its place among the touched, or [`NO_ROW`].
-    places: Vec<u32>,
-    sums: Buffer,
-}
+impl Task for SyntaxTask<'_> {
+    type Network = Network;
 
-impl<'a> Trainer<'a> {
-    fn new(trees: &[Tree], settings: &'a SyntaxSettings) -> Self {
-        let inventory = Inventory::new(trees, settings);
-        let shape = Shape {
-            embedding: settings.embedding,
-            hidden: settings.hidden,
-            action: settings.decision,
-            relation: settings.decision,
-            rows: inventory.keys.len() + 1,
-            tags: 17,
-            relations: inventory.relations.len(),
-        };
-        let kernels = Kernels::best();
-        let network = Network::new(shape);
-        let parameters = network.initial(&mut Random::new(settings.seed).fork(0));
-        let mut examples = Vec::new();
-        for (idx, tree) in trees.iter().enumerate() {
-            let spoken = tree.spoken(idx % 2 == 0);
-            examples.extend(
-                [Some(tree), spoken.as_ref()].into_iter().flatten().map(|tree| inventory.example(tree)),
-            );
-        }
-        let n_shards = settings.batch.div_ceil(SHARD);
-        let share = |&count: &usize| settings.unknown / (settings.unknown + count as f32);
-        let mut unknown: Vec<f32> = inventory.counts.iter().map(share).collect();
-        unknown[UNKNOWN_ROW as usize] = 0.0;
-        Trainer {
-            settings,
+    fn network(&self) -> &Network {
+        self.network
+    }
+
+    fn n_examples(&self) -> usize {
+        self.examples.len()
+    }
+
+    fn n_words(&self, example_idx: usize) -> usize {
+        self.examples[example_idx].rows.len()
+    }
+
+    fn begin_epoch(&mut self, _: Random) {}
+
+    fn words(&self, batch: &[usize]) -> impl Iterator<Item = u32> {
+        let rows = batch.iter().flat_map(|&i| self.examples[i].rows.iter().flatten().copied());
+        rows.filter(|&row| row != NO_ROW).chain([UNKNOWN_ROW])
+    }
+
+    fn run(&self, kernels: Kernels, replica: &Replica, part: &Part<'_>, w: &mut TrainWorkspace) -> f64 {
+        let n_words: usize = part.batch.iter().map(|&i| self.n_words(i)).sum();
+        let pass = Pass {
+            network: self.network,
             kernels,
-            unknown,
-            keys: inventory.keys,
-            relations: inventory.relations,
-            examples,
-            transposed: Buffer::zeros(network.layout.matrices()),
-            moments: [(); 2].map(|()| Buffer::zeros(network.layout.len())),
-            rows: RowGradient { places: vec![NO_ROW; shape.rows], ..RowGradient::default() },
-            shards: (0..n_shards).map(|_| Shard::default()).collect(),
-            n_steps: 0,
-            parameters,
-            network,
-        }
-    }
-
-    /// One pass in random order; gives the mean loss.
-    fn run_epoch(&mut self, epoch: usize) -> f64 {
-        let mut random = Random::new(self.settings.seed).fork(1 + epoch as u64);
-        let mut order: Vec<usize> = (0..self.examples.len()).collect();
-        random.shuffle(&mut order);
-        let batch = self.settings.batch;
-        for window in order.chunks_mut(WINDOW * batch) {
-            window.sort_by_key(|&i| std::cmp::Reverse(self.examples[i].rows.len()));
-        }
-        let mut batches: Vec<&[usize]> = order.chunks(batch).collect();
-        random.shuffle(&mut batches);
-        let all_steps = (batches.len() * self.settings.epochs) as f32;
-        let exploration = if epoch == 0 { 0.0 } else { self.settings.exploration };
-        let mut loss = 0.0;
-        for (step, batch) in batches.iter().enumerate() {
-            let rate = self.settings.rate * (1.0 - self.n_steps as f32 / all_steps);
-            loss += self.step(batch, exploration, rate, &random.fork(step as u64));
-        }
-        loss / batches.len() as f64
-    }
-
-    fn step(&mut self, batch: &[usize], exploration: f32, rate: f32, random: &Random) -> f64 {
-        let (network, kernels) = (&self.network, self.kernels);
-        transpose(kernels, &network.matrices(), &self.parameters, &mut self.transposed);
-        let n_words: usize = batch.iter().map(|&i| self.examples[i].rows.len()).sum();
-        let practice = Practice { exploration, dropout: self.settings.dropout, weight: 1.0 / n_words as f32 };
-        let n_shards = batch.len().div_ceil(SHARD);
-        let (examples, unknown) = (&self.examples, &self.unknown);
-        let parameters: (&[f32], &[f32]) = (&self.parameters, &self.transposed);
-        self.shards[..n_shards].par_iter_mut().enumerate().for_each(|(i, shard)| {
-            // Dealt out by falling length, the shards are sorted and have about the same work.
-            let examples: Vec<&Example> =
-                batch.iter().skip(i).step_by(n_shards).map(|&i| &examples[i]).collect();
-            shard.run(network, kernels, parameters, &examples, unknown, practice, random.fork(i as u64));
-        });
-        let (first, others) = self.shards[..n_shards].split_first_mut().expect("a batch has a sentence");
-        let dense = network.dense;
-        for other in &*others {
-            kernels.add(&other.gradient[..dense], &mut first.gradient[..dense]);
-        }
-        let loss = first.loss + others.iter().map(|shard| shard.loss).sum::<f64>();
-        self.rows.sum(network, &self.shards[..n_shards]);
-        let gradient = &self.shards[0].gradient[..dense];
-        let norm = (kernels.sum_squares(gradient) + kernels.sum_squares(self.rows.sums(network))).sqrt();
-        let scale = if norm > CLIP { CLIP / norm } else { 1.0 };
-        self.n_steps += 1;
-        let n_steps = self.n_steps as i32;
-        let size =
-            StepSize { rate: rate / (1.0 - BETA1.powi(n_steps)), second: 1.0 / (1.0 - BETA2.powi(n_steps)) };
-        let [first, second] = &mut self.moments;
-        let state = Adam {
-            parameters: &mut self.parameters[..dense],
-            first: &mut first[..dense],
-            second: &mut second[..dense],
+            parameters: &replica.parameters,
+            transposed: &replica.transposed,
+            word_dropout: &self.word_dropout,
+            dropout: self.settings.dropout,
+            exploration: if part.epoch == 0 { 0.0 } else { self.settings.exploration },
+            weight: 1.0 / n_words as f32,
         };
-        kernels.adam(state, gradient, scale, size);
-        let table = network.embedding;
-        let width = table.width();
-        for (&row, gradient) in self.rows.touched.iter().zip(self.rows.sums.chunks_exact(width)) {
-            let state = Adam {
-                parameters: table.row_mut(&mut self.parameters, row as usize),
-                first: table.row_mut(first, row as usize),
-                second: table.row_mut(second, row as usize),
-            };
-            kernels.adam(state, gradient, scale, size);
-        }
-        loss
-    }
-
-    fn finish(self, trees: &[Tree]) -> Model {
-        let Trainer { network, parameters, keys, relations, settings, .. } = self;
-        let embedding = Embedding::new(network.shape.embedding, network.embedding.of(&parameters));
-        let record = Record {
-            seed: settings.seed,
-            epochs: settings.epochs,
-            sentences: trees.len(),
-            words: trees.iter().map(|tree| tree.words.len()).sum(),
-            fingerprint: fingerprint(trees),
-            meno: env!("CARGO_PKG_VERSION").to_owned(),
-        };
-        let lexicon = Lexicon::new(&keys).expect("keys come from a map");
-        Model { network, parameters, embedding, keys, lexicon, relations, record }
+        let examples: Vec<&Example> = part.examples.iter().map(|&i| &self.examples[i]).collect();
+        pass.run(&examples, part.random.fork(part.shard_idx), w)
     }
 }
 
@@ -267,35 +190,6 @@ fn fingerprint(trees: &[Tree]) -> String {
         }
     }
     format!("{hash:016x}")
-}
-
-impl RowGradient {
-    fn sum(&mut self, network: &Network, shards: &[Shard]) {
-        for &row in &self.touched {
-            self.places[row as usize] = NO_ROW;
-        }
-        self.touched.clear();
-        for &row in shards.iter().flat_map(|shard| &shard.words).flatten().filter(|&&row| row != NO_ROW) {
-            if self.places[row as usize] == NO_ROW {
-                self.places[row as usize] = self.touched.len() as u32;
-                self.touched.push(row);
-            }
-        }
-        let width = network.shape.embedding;
-        let sums = self.sums.clear(self.touched.len() * width);
-        for shard in shards {
-            for (rows, d_x) in shard.words.iter().zip(shard.d_x.chunks_exact(row_of(width))) {
-                for &row in rows.iter().filter(|&&row| row != NO_ROW) {
-                    let at = self.places[row as usize] as usize * width;
-                    add(&mut sums[at..at + width], &d_x[..width]);
-                }
-            }
-        }
-    }
-
-    fn sums(&self, network: &Network) -> &[f32] {
-        &self.sums[..self.touched.len() * network.shape.embedding]
-    }
 }
 
 /// What the treebanks are made of.
@@ -357,6 +251,29 @@ impl Inventory {
             relations: relations.into_iter().map(Arc::from).collect(),
             relation_ids,
         }
+    }
+
+    fn shape(&self, settings: &SyntaxSettings) -> Shape {
+        Shape {
+            embedding: settings.embedding,
+            hidden: settings.hidden,
+            action: settings.decision,
+            relation: settings.decision,
+            rows: self.keys.len() + 1,
+            tags: Upos::ALL.len(),
+            relations: self.relations.len(),
+        }
+    }
+
+    /// Each sentence as it is and as it would be spoken.
+    fn examples(&self, trees: &[Tree]) -> Vec<Example> {
+        let mut examples = Vec::new();
+        for (idx, tree) in trees.iter().enumerate() {
+            let spoken = tree.spoken(idx % 2 == 0);
+            examples
+                .extend([Some(tree), spoken.as_ref()].into_iter().flatten().map(|tree| self.example(tree)));
+        }
+        examples
     }
 
     fn example(&self, tree: &Tree) -> Example {

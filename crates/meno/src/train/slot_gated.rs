@@ -65,13 +65,13 @@ impl Task for SlotGatedTask<'_> {
 
     fn run(&self, kernels: Kernels, replica: &Replica, part: &Part<'_>, w: &mut Workspace) -> f64 {
         let (network, rate) = (self.network, self.settings.dropout);
-        let Part { examples, batch, random, shard_idx } = *part;
+        let Part { examples, batch, random, shard_idx, .. } = *part;
         let examples = examples.iter().map(|&i| &self.examples[i]);
         let mut dropout = (rate > 0.0).then(|| Dropout { rate, random: random.fork(shard_idx) });
         let mut chance = random.fork(!shard_idx);
         let words: Vec<Vec<u32>> = examples.clone().map(|example| self.read(example, &mut chance)).collect();
         network.forward(kernels, &replica.parameters, words.iter().map(Vec::as_slice), dropout.as_mut(), w);
-        let intent = 1.0 / batch as f32;
+        let intent = 1.0 / batch.len() as f32;
         let weights = LossWeights { slots: intent * self.settings.slot_weight, intent };
         let answers = examples.map(|example| (&example.labels[..], example.intent));
         let second = self.settings.calibration().map(|settings| EntropyLoss {

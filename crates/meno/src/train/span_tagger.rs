@@ -133,12 +133,12 @@ impl Task for SpanTaggerTask<'_> {
 
     fn run(&self, kernels: Kernels, replica: &Replica, part: &Part<'_>, w: &mut TaggerWorkspace) -> f64 {
         let (network, rate) = (self.network, self.settings.dropout);
-        let Part { examples, batch, random, shard_idx } = *part;
+        let Part { examples, batch, random, shard_idx, .. } = *part;
         let drawn = examples.iter().map(|&i| &self.drawn[i]);
         let mut dropout = (rate > 0.0).then(|| Dropout { rate, random: random.fork(shard_idx) });
         let tokens = drawn.clone().map(|drawn| &drawn.tokens[..]);
         network.forward(kernels, &replica.parameters, tokens, &self.forms, dropout.as_mut(), w);
-        let intent = 1.0 / batch as f32;
+        let intent = 1.0 / batch.len() as f32;
         let weights = LossWeights { slots: intent * self.settings.slot_weight, intent };
         let intents = examples.iter().map(|&i| self.examples[i].intent);
         let answers = drawn.map(|drawn| &drawn.labels[..]).zip(intents);
