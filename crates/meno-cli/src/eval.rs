@@ -299,7 +299,7 @@ pub fn choose(path: &Path) -> Result<Split> {
         }
         None => {
             let names: Vec<&str> = splits.iter().map(|split| split.name.as_str()).collect();
-            Err(Error::Setting {
+            Err(Error::Dataset {
                 problem: format!("{} has no `test` split", path.display()),
                 hint: format!("name one of its splits: {}", names.join(", ")),
             })

@@ -12,6 +12,7 @@ use meno_store::{
     Access, Amendment, Change, Edit, Query, Scope, Store, now, open, read_concepts, write_concepts,
 };
 
+use crate::hints::store_hint;
 use crate::output::{count, note, print, written};
 
 const EXAMPLES: &str = "\
@@ -395,8 +396,9 @@ pub fn shown(text: &str) -> String {
 pub fn told(error: meno_store::Error) -> Error {
     match error {
         meno_store::Error::Engine(error) => error,
-        other => {
-            Error::Setting { problem: other.to_string(), hint: other.hint().unwrap_or_default().to_owned() }
-        }
+        other => Error::Setting {
+            problem: other.to_string(),
+            hint: store_hint(&other).unwrap_or_default().into_owned(),
+        },
     }
 }

@@ -239,7 +239,7 @@ impl OverrideArgs {
         }
         let unknown = |_| {
             let problem = "the model has no threshold, and nothing to choose one on".to_owned();
-            Err(Error::Setting { problem, hint: "train it anew, with slots in the valid split".to_owned() })
+            Err(Error::Threshold { problem, hint: "train it anew, with slots in the valid split".to_owned() })
         };
         let policy = model.policy().clone();
         let threshold = self.threshold(policy.threshold.as_ref(), unknown)?;
