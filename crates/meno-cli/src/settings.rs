@@ -153,7 +153,7 @@ impl ThresholdArgs {
             (Recipe::Paper, _, Some(_)) => {
                 return Err(Error::Setting {
                     problem: "--false-alarm is a promise about concepts".to_owned(),
-                    hint: "leave it out, or --recipe paper".to_owned(),
+                    hint: "leave out --false-alarm, or leave out --recipe paper".to_owned(),
                 });
             }
             _ => {}
