@@ -144,10 +144,12 @@ fn judge_unknown(
         None => policy.scorer.name().parse::<Measure>()?,
     };
     // A split stands beside others of its data set.
-    let beside = |name: &str| match split.parent() {
-        Some(parent) => corpus::read_split(parent, name),
-        None => corpus::read_split(split, name),
+    let folder = match split.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => split,
     };
+    let beside = |name: &str| corpus::read_split(folder, name);
     let train = if measure.compares_states() { beside("train")? } else { Corpus::default() };
     let judge = Judge::new(model, measure, &train, args.seed)?;
     let stored = policy.threshold.as_ref().filter(|_| policy.scorer.name() == measure.name());
@@ -299,7 +301,7 @@ pub fn choose(path: &Path) -> Result<Split> {
         }
         None => {
             let names: Vec<&str> = splits.iter().map(|split| split.name.as_str()).collect();
-            Err(Error::Setting {
+            Err(Error::Dataset {
                 problem: format!("{} has no `test` split", path.display()),
                 hint: format!("name one of its splits: {}", names.join(", ")),
             })

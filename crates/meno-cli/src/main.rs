@@ -10,6 +10,7 @@ mod data;
 mod demo;
 mod eval;
 mod experiment;
+mod hints;
 mod interrupt;
 mod logits;
 mod memory;

@@ -12,6 +12,7 @@ use meno_store::{
     Access, Amendment, Change, Edit, Query, Scope, Store, now, open, read_concepts, write_concepts,
 };
 
+use crate::hints::store_hint;
 use crate::output::{count, note, print, written};
 
 const EXAMPLES: &str = "\
@@ -61,23 +62,7 @@ enum Command {
         list: ListArgs,
     },
     /// Learn a concept; one of the same words and slot is changed.
-    Add {
-        /// The words, as they are said.
-        #[arg(value_name = "PHRASE")]
-        phrase: String,
-        /// The slot that they fill.
-        #[arg(value_name = "SLOT")]
-        slot: String,
-        /// The known value that they are another name for.
-        #[arg(long, value_name = "VALUE")]
-        value: Option<String>,
-        /// An utterance with the phrase in it, to train on later.
-        #[arg(long, value_name = "TEXT")]
-        source: Option<String>,
-        /// The intent of that utterance.
-        #[arg(long, value_name = "INTENT", requires = "source", default_value = "")]
-        intent: String,
-    },
+    Add(AddArgs),
     /// Change a concept.
     Edit {
         /// Its number.
@@ -109,6 +94,33 @@ enum Command {
         #[arg(long = "as", value_enum, default_value_t, value_name = "WHAT")]
         form: Form,
     },
+}
+
+#[derive(Clone, clap::Args)]
+struct AddArgs {
+    /// The words, as they are said.
+    #[arg(value_name = "PHRASE")]
+    phrase: String,
+    /// The slot that they fill.
+    #[arg(value_name = "SLOT")]
+    slot: String,
+    /// The known value that they are another name for.
+    #[arg(long, value_name = "VALUE")]
+    value: Option<String>,
+    /// An utterance with the phrase in it, to train on later.
+    #[arg(long, value_name = "TEXT")]
+    source: Option<String>,
+    /// The intent of that utterance.
+    #[arg(long, value_name = "INTENT", requires = "source", default_value = "")]
+    intent: String,
+}
+
+impl AddArgs {
+    fn draft(self, owner: Owner) -> Draft {
+        let AddArgs { phrase, slot, value, source, intent } = self;
+        let source = source.map(|text| Source::of_text(&text, &intent));
+        Draft { phrase, slot, value, owner, source }
+    }
 }
 
 #[derive(clap::Args)]
@@ -152,22 +164,28 @@ enum Form {
 
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let makes = matches!(args.command, Command::Add { .. } | Command::Import { .. });
-    let imported = match &args.command {
-        // Read first: a bad file makes no store.
-        Command::Import { file } => Some(read(file)?),
-        _ => None,
+    let mut imported = Vec::new();
+    // Read and checked first: a bad file or concept makes no store.
+    let access = match &args.command {
+        Command::Import { file } => {
+            imported = read(file)?;
+            Access::Create
+        }
+        Command::Add(add) => {
+            add.clone().draft(args.owner.clone().into()).check()?;
+            Access::Create
+        }
+        _ => Access::Existing,
     };
-    let store = open(&args.store, if makes { Access::Create } else { Access::Existing }).map_err(told)?;
+    let store = open(&args.store, access).map_err(told)?;
     let scope = args.owner.as_deref().map_or(Scope::All, |owner| Scope::of(Some(owner)));
     let mut session = Session { store, scope, owner: args.owner.into(), json: args.json };
     match args.command {
         Command::List(list) => session.list(String::new(), list)?,
         Command::Search { text, list } => session.list(text, list)?,
-        Command::Add { phrase, slot, value, source, intent } => {
-            let source = source.map(|text| Source::of_text(&text, &intent));
-            let owner = session.owner.clone();
-            session.edit(vec![Edit::Add(Draft { phrase, slot, value, owner, source })])?;
+        Command::Add(add) => {
+            let draft = add.draft(session.owner.clone());
+            session.edit(vec![Edit::Add(draft)])?;
         }
         Command::Edit { id, to } => {
             let value = if to.no_value { Some(None) } else { to.value.map(Some) };
@@ -176,7 +194,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
         Command::Remove { ids } => session.edit(ids.into_iter().map(|id| Edit::Remove { id }).collect())?,
         Command::Undo => session.undo()?,
-        Command::Import { file } => session.import(&file, imported.unwrap_or_default())?,
+        Command::Import { file } => session.import(&file, imported)?,
         Command::Export { out, form } => session.export(out.filter(|out| out.as_os_str() != "-"), form)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -395,8 +413,9 @@ pub fn shown(text: &str) -> String {
 pub fn told(error: meno_store::Error) -> Error {
     match error {
         meno_store::Error::Engine(error) => error,
-        other => {
-            Error::Setting { problem: other.to_string(), hint: other.hint().unwrap_or_default().to_owned() }
-        }
+        other => Error::Setting {
+            problem: other.to_string(),
+            hint: store_hint(&other).unwrap_or_default().into_owned(),
+        },
     }
 }

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use meno::{Error, Result};
 
+use crate::hints;
+
 /// Prints to standard output.
 ///
 /// A reader that has seen enough, such as `head`, is no failure.
@@ -21,7 +23,7 @@ pub fn note(text: impl Display) {
 /// Tells an error and what may help.
 pub fn complain(error: &Error) {
     note(format_args!("error: {error}"));
-    if let Some(hint) = error.hint() {
+    if let Some(hint) = hints::hint(error) {
         note(format_args!("hint: {hint}"));
     }
 }

@@ -153,7 +153,7 @@ impl ThresholdArgs {
             (Recipe::Paper, _, Some(_)) => {
                 return Err(Error::Setting {
                     problem: "--false-alarm is a promise about concepts".to_owned(),
-                    hint: "leave it out, or --recipe paper".to_owned(),
+                    hint: "leave out --false-alarm, or leave out --recipe paper".to_owned(),
                 });
             }
             _ => {}
@@ -239,7 +239,7 @@ impl OverrideArgs {
         }
         let unknown = |_| {
             let problem = "the model has no threshold, and nothing to choose one on".to_owned();
-            Err(Error::Setting { problem, hint: "train it anew, with slots in the valid split".to_owned() })
+            Err(Error::Threshold { problem, hint: "train it anew, with slots in the valid split".to_owned() })
         };
         let policy = model.policy().clone();
         let threshold = self.threshold(policy.threshold.as_ref(), unknown)?;

@@ -90,6 +90,15 @@ fn new_concepts_are_judged_by_any_score() {
 }
 
 #[test]
+fn splits_of_the_current_folder_are_found() {
+    let dir = with_new_concepts();
+    let elsewhere = run(dir.path(), "eval m data/test --score neighbours");
+    let here = run(&dir.path().join("data"), "eval ../m test --score neighbours");
+    assert!(elsewhere.starts_with("exit 0\n"), "{elsewhere}");
+    assert_eq!(here, elsewhere.replace("data/test", "test"));
+}
+
+#[test]
 fn refuses_what_has_no_new_concepts() {
     let dir = with_new_concepts();
     let output = run(dir.path(), "eval m data --ood data/valid");

@@ -265,6 +265,18 @@ fn concepts_become_a_corpus() {
 }
 
 #[test]
+fn a_refused_concept_makes_no_store() {
+    let dir = tempfile::tempdir().unwrap();
+    for args in [["add", "?!", "song"], ["add", "red moon", "two words"], ["add", "red moon", "unknown"]] {
+        let output = typed(dir.path(), &args);
+        assert!(output.starts_with("exit 2\n"), "{args:?}: {output}");
+        assert_eq!(names(dir.path()), [""; 0], "{args:?}");
+    }
+    assert!(typed(dir.path(), &["add", "red moon", "song"]).starts_with("exit 0"));
+    assert_eq!(names(dir.path()), ["concepts.db"]);
+}
+
+#[test]
 fn what_goes_wrong_is_said() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();

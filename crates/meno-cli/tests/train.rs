@@ -267,6 +267,21 @@ fn refuses_bad_settings_before_training() {
     );
 }
 
+#[test]
+fn a_promise_about_concepts_is_not_of_the_paper() {
+    let dir = tiny_dataset();
+    check(
+        dir.path(),
+        "train data -o m --recipe paper --false-alarm 0.1",
+        &expect![[r#"
+            exit 2
+            ---
+            error: --false-alarm is a promise about concepts
+            hint: leave out --false-alarm, or leave out --recipe paper
+        "#]],
+    );
+}
+
 /// Permissions do not bind root, so the folders here are such as nobody can write to.
 #[cfg(target_os = "linux")]
 #[test]

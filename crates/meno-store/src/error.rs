@@ -79,10 +79,12 @@ impl Error {
             Error::Away { .. } => {
                 Some("what is known is still answered; try again when the database is back")
             }
-            Error::NotThere { .. } => Some("`meno memory add` makes one; `--store` names another"),
+            Error::NotThere { .. } => {
+                Some("the first concept that is added makes one; or name another store")
+            }
             Error::Newer { .. } => Some("use the program that wrote it, or a newer one"),
             Error::NotAStore { .. } => Some("name a file that is not there yet, or one that meno made"),
-            Error::NoConcept { .. } => Some("`meno memory list` shows the numbers"),
+            Error::NoConcept { .. } => Some("the list of concepts shows the numbers"),
             Error::NotYours { .. } => Some("change concepts of your own"),
             Error::Conflict { .. } | Error::Database { .. } => None,
             Error::Engine(error) => error.hint(),

@@ -23,7 +23,7 @@ use crate::emissions::{Emissions, Input, Logits, Table, TableUtterance, demand_l
 use crate::label::{LabelSet, Names};
 use crate::math::Softmax;
 use crate::uncertainty::{Assessment, Precision, Score, Scorer};
-use crate::{Error, Result, atomic};
+use crate::{Error, Missing, Result, atomic};
 
 /// What turns the logits of a certain tagger into decisions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,7 +96,9 @@ impl Calibration {
         let mut table = table.clone();
         table.map(transform(temperature, scale));
         let threshold = choose(&table, settings).map_err(|error| match error {
-            Error::Setting { problem, hint } => Error::logits(&table.path, problem, hint),
+            Error::Setting { problem, hint }
+            | Error::Threshold { problem, hint }
+            | Error::Evaluation { problem, hint } => Error::logits(&table.path, problem, hint),
             error => error,
         })?;
         let threshold = NamedThreshold { score: settings.score.name().to_owned(), threshold };
@@ -146,8 +148,7 @@ impl Calibration {
     /// Reads a file that [`Calibration::save`] wrote.
     pub fn load(path: &Path) -> Result<Calibration> {
         let bytes = fs::read(path).map_err(|source| Error::read(path, source))?;
-        let hint = "such a file is made by `meno logits fit VALID -o FILE`";
-        let unfit = |problem: String| Error::logits(path, problem, hint);
+        let unfit = |problem: String| Error::Calibration { path: path.to_owned(), problem };
         let calibration: Calibration = serde_json::from_slice(&bytes)
             .map_err(|error| unfit(format!("not a calibration of logits: {error}")))?;
         if calibration.version != VERSION {
@@ -208,10 +209,7 @@ fn demand_scale(scale: f64) -> Result<f64> {
 fn demand_gold(table: &Table) -> Result<()> {
     match table.utterances.iter().all(|utterance| utterance.gold.is_some()) {
         true => Ok(()),
-        false => {
-            let hint = "put `labels` into the file, or say `--corpus DIR`";
-            Err(Error::logits(&table.path, "there are no gold labels in it", hint))
-        }
+        false => Err(Error::Incomplete { path: table.path.clone(), lacks: Missing::GoldLabels }),
     }
 }
 

@@ -33,5 +33,5 @@ pub mod train;
 
 pub use answer::Annotation;
 pub use engine::{Model, Worker};
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Missing, Result};
 pub use train::train;

@@ -149,7 +149,7 @@ fn bad_label_names_are_refused() {
         r#"{"tokens": ["a"], "logits": [[1, 2]]}"#,
         &expect![[r#"
         x.jsonl: there are no label names in it
-        hint: say `--labels FILE` with a label on each line, in the order of the logits"#]],
+        hint: give the names, in the order of the logits"#]],
     );
     check(
         r#"{"label_names": ["O", "U-x"]}"#,

@@ -264,7 +264,7 @@ fn find_new_concepts(dir: &Path, named: Option<&str>) -> Result<String> {
     found.map(str::to_owned).ok_or_else(|| {
         let wanted = named.map_or("set of new concepts".to_owned(), |name| format!("set `{name}`"));
         let there: Vec<&str> = splits.iter().map(|split| split.name.as_str()).collect();
-        Error::Setting {
+        Error::Dataset {
             problem: format!("{} has no {wanted}", dir.display()),
             hint: format!(
                 "there is {}; name one with --ood, or make one with `meno data new-concepts`",

@@ -103,7 +103,7 @@ fn write_found(args: &Args, output: &Path) -> Result<()> {
 fn compare(gold: &[Tree], system: &[Tree]) -> Result<Scores> {
     if gold.len() != system.len() {
         let (gold, system) = (gold.len(), system.len());
-        return Err(meno::Error::Setting {
+        return Err(meno::Error::Evaluation {
             problem: format!("{gold} gold sentences, but {system} to compare with them"),
             hint: "both files must have the same sentences in the same order".to_owned(),
         });

@@ -56,7 +56,7 @@ pub fn splits(path: &Path) -> Result<Vec<Split>> {
         let mut found = candidates.iter().filter(|candidate| aliases.contains(&candidate.name.as_str()));
         if let Some(split) = found.next() {
             if let Some(other) = found.next() {
-                return Err(Error::Setting {
+                return Err(Error::Dataset {
                     problem: format!("both {} and {} are there", split.path.display(), other.path.display()),
                     hint: format!("keep one of them as the `{name}` split"),
                 });
@@ -70,7 +70,7 @@ pub fn splits(path: &Path) -> Result<Vec<Split>> {
     others.sort_by(|a, b| a.name.cmp(&b.name));
     splits.extend(others);
     if splits.is_empty() {
-        return Err(Error::Setting {
+        return Err(Error::Dataset {
             problem: format!("{} holds no split", path.display()),
             hint: "a dataset has `train`, `valid` and perhaps `test`: folders with seq.in, seq.out and label, or files \
                    such as train.conll"
@@ -89,7 +89,7 @@ pub fn read_split(dir: &Path, name: &str) -> Result<Corpus> {
         Some(split) => split.read(),
         None => {
             let there: Vec<&str> = splits.iter().map(|split| split.name.as_str()).collect();
-            Err(Error::Setting {
+            Err(Error::Dataset {
                 problem: format!("{} has no `{name}` split", dir.display()),
                 hint: format!("there is {}", there.join(", ")),
             })

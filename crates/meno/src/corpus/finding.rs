@@ -75,13 +75,11 @@ impl Kind {
     fn hint(self) -> &'static str {
         match self {
             Kind::NotUtf8 => "save the file as UTF-8, for example with `iconv -f latin1 -t utf-8`",
-            Kind::Syntax => "name another format with `--from`, or mend the line",
-            Kind::Length => "every word needs one label; `meno data check DIR` lists all such lines",
             Kind::Tag => {
                 "labels are O, B-slot, I-slot (IOB) and with L-slot, U-slot or E-slot, S-slot (BILOU)"
             }
             Kind::Empty => "check the path; the file holds nothing to read",
-            _ => "`meno data check DIR` lists all problems",
+            _ => "",
         }
     }
 }
@@ -122,9 +120,11 @@ impl Log {
     /// The first fatal finding as an error.
     pub(crate) fn into_result(self) -> Result<()> {
         match self.findings.into_iter().find(|finding| finding.kind.is_fatal()) {
-            Some(finding) => {
-                Err(Error::corpus(&finding.path, finding.line, finding.message, finding.kind.hint()))
-            }
+            Some(Finding { path, line, kind, message: problem }) => Err(match kind {
+                Kind::Syntax => Error::Format { path, line, problem },
+                Kind::Length => Error::Alignment { path, line, problem },
+                _ => Error::Corpus { path, line, problem, hint: kind.hint().to_owned() },
+            }),
             None => Ok(()),
         }
     }

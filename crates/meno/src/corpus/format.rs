@@ -45,7 +45,7 @@ impl Format {
             if path.join(folder::WORDS).is_file() {
                 return Ok(Format::Folder);
             }
-            return Err(Error::Setting {
+            return Err(Error::Dataset {
                 problem: format!("{} is a folder without {}", path.display(), folder::WORDS),
                 hint: "name a split, for example its `train` folder, or a file".to_owned(),
             });
@@ -229,7 +229,7 @@ impl FromStr for Format {
 
     fn from_str(name: &str) -> Result<Self> {
         Format::ALL.into_iter().find(|format| format.to_string() == name.to_ascii_lowercase()).ok_or_else(
-            || Error::Setting {
+            || Error::Name {
                 problem: format!("unknown format `{name}`"),
                 hint: "the formats are folder, conll, jsonl, snips, rasa and massive".to_owned(),
             },

@@ -164,7 +164,7 @@ impl FromStr for Scheme {
             "iob1" => Ok(Scheme::Iob1),
             "iob2" | "iob" | "bio" => Ok(Scheme::Iob2),
             "bilou" | "bioes" | "iobes" => Ok(Scheme::Bilou),
-            _ => Err(Error::Setting {
+            _ => Err(Error::Name {
                 problem: format!("unknown label scheme `{name}`"),
                 hint: "the schemes are iob1, iob2 and bilou".to_owned(),
             }),

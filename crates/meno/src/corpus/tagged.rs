@@ -80,10 +80,5 @@ pub(super) fn demand_columns(corpus: &Corpus, format: &str) -> Result<()> {
 /// The error of a writer whose format has no way to say something.
 pub(super) fn cannot_hold(corpus: &Corpus, utterance: &Utterance, format: &str, problem: &str) -> Error {
     let problem = format!("cannot be written as {format}: {problem}");
-    Error::corpus(
-        &corpus.path,
-        utterance.line,
-        problem,
-        "JSONL holds any word, slot and intent: `--to jsonl`",
-    )
+    Error::Unwritable { path: corpus.path.clone(), line: utterance.line, problem }
 }

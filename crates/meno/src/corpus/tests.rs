@@ -109,25 +109,25 @@ fn names_what_is_wrong_in_a_folder() {
         &[("seq.in", "a b\nc\n"), ("seq.out", "O\nO\n")],
         &expect![[r#"
         seq.out:1: 2 words but 1 labels
-        hint: every word needs one label; `meno data check DIR` lists all such lines"#]],
+        hint: every word needs one label"#]],
     );
     check_folder(
         &[("seq.in", "a\nb\nc\n"), ("seq.out", "O\nO\n"), ("label", "x\nx\nx\n")],
         &expect![[r#"
             seq.out:3: seq.out has 2 lines but seq.in has 3
-            hint: every word needs one label; `meno data check DIR` lists all such lines"#]],
+            hint: every word needs one label"#]],
     );
     check_folder(
         &[("seq.in", "a\n"), ("seq.out", "O\n"), ("label", "x\ny\n")],
         &expect![[r#"
         label:2: label has 2 lines but seq.in has 1
-        hint: every word needs one label; `meno data check DIR` lists all such lines"#]],
+        hint: every word needs one label"#]],
     );
     check_folder(
         &[("seq.in", "a\n"), ("seq.out", "O\n"), ("seq.true", "O O\n")],
         &expect![[r#"
         seq.true:1: 1 words but 2 true labels
-        hint: every word needs one label; `meno data check DIR` lists all such lines"#]],
+        hint: every word needs one label"#]],
     );
     check_folder(
         &[("seq.in", ""), ("seq.out", "")],
@@ -139,7 +139,7 @@ fn names_what_is_wrong_in_a_folder() {
         &[("seq.in", "a\n")],
         &expect![[r#"
         cannot read seq.out: No such file or directory (os error 2)
-        hint: check the path; `meno data stats DIR` shows what is in a folder"#]],
+        hint: check the path"#]],
     );
     check_folder(
         &[("seq.out", "O\n")],
@@ -182,7 +182,7 @@ fn names_what_is_wrong_in_any_file() {
     let missing = read(Path::new("no/such/folder"), None).unwrap_err();
     expect![[r#"
         cannot read no/such/folder: No such file or directory (os error 2)
-        hint: check the path; `meno data stats DIR` shows what is in a folder"#]]
+        hint: check the path"#]]
     .assert_eq(&message(&missing, Path::new("-")));
 }
 
@@ -247,42 +247,42 @@ fn writers_refuse_what_they_cannot_say() {
         Format::Rasa,
         &expect![[r#"
         corpus:1: cannot be written as Rasa: `a[x](y)` would be read differently
-        hint: JSONL holds any word, slot and intent: `--to jsonl`"#]],
+        hint: JSONL holds any word, slot and intent"#]],
     );
     check(
         &corpus(&[" no intent"]),
         Format::Rasa,
         &expect![[r#"
         corpus:1: cannot be written as Rasa: it has no intent
-        hint: JSONL holds any word, slot and intent: `--to jsonl`"#]],
+        hint: JSONL holds any word, slot and intent"#]],
     );
     check(
         &corpus(&["P a\u{1} b"]),
         Format::Rasa,
         &expect![[r#"
         corpus:1: cannot be written as Rasa: YAML has no place for the character `\u{1}`
-        hint: JSONL holds any word, slot and intent: `--to jsonl`"#]],
+        hint: JSONL holds any word, slot and intent"#]],
     );
     check(
         &corpus(&["P a [b]|x]"]),
         Format::Massive,
         &expect![[r#"
         corpus:1: cannot be written as MASSIVE: `a [x : b]]` would be read differently
-        hint: JSONL holds any word, slot and intent: `--to jsonl`"#]],
+        hint: JSONL holds any word, slot and intent"#]],
     );
     check(
         &corpus(&["P -DOCSTART- b"]),
         Format::Conll,
         &expect![[r#"
         corpus:1: cannot be written as CoNLL: the word `-DOCSTART-` begins a document
-        hint: JSONL holds any word, slot and intent: `--to jsonl`"#]],
+        hint: JSONL holds any word, slot and intent"#]],
     );
     check(
         &corpus(&["P \u{feff}a b"]),
         Format::Folder,
         &expect![[r#"
         corpus:1: cannot be written as a folder: it begins with a byte-order mark
-        hint: JSONL holds any word, slot and intent: `--to jsonl`"#]],
+        hint: JSONL holds any word, slot and intent"#]],
     );
     check(&corpus(&[]), Format::Folder, &expect!["corpus:1: cannot be written: there is no utterance in it"]);
     let mut odd = corpus(&["P a b"]);
@@ -292,14 +292,14 @@ fn writers_refuse_what_they_cannot_say() {
         Format::Conll,
         &expect![[r#"
         corpus:1: cannot be written as CoNLL: `New York` has white space in it
-        hint: JSONL holds any word, slot and intent: `--to jsonl`"#]],
+        hint: JSONL holds any word, slot and intent"#]],
     );
     check(
         &odd,
         Format::Snips,
         &expect![[r#"
         corpus:1: cannot be written as Snips: `New York b` would be read differently
-        hint: JSONL holds any word, slot and intent: `--to jsonl`"#]],
+        hint: JSONL holds any word, slot and intent"#]],
     );
     odd.utterances[0].labels.pop();
     check(
@@ -315,7 +315,7 @@ fn writers_refuse_what_they_cannot_say() {
         Format::Snips,
         &expect![[r#"
         corpus:1: cannot be written as Snips: it has true labels beside its labels
-        hint: JSONL holds any word, slot and intent: `--to jsonl`"#]],
+        hint: JSONL holds any word, slot and intent"#]],
     );
 }
 

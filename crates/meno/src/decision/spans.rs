@@ -24,7 +24,7 @@ impl Threshold {
         if n_gold == 0 || spans.iter().any(|span| !span.uncertainty.is_finite()) {
             let problem = "there is no slot to choose a threshold on".to_owned();
             let hint = "take labelled in-domain utterances that were not trained on".to_owned();
-            return Err(Error::Setting { problem, hint });
+            return Err(Error::Threshold { problem, hint });
         }
         spans.sort_by(|a, b| b.uncertainty.total_cmp(&a.uncertainty));
         let mut n_correct = spans.iter().filter(|span| span.correct).count();
@@ -59,7 +59,7 @@ impl Threshold {
             let n = doubts.len();
             let problem = format!("{n} concepts in the valid split promise no share of {share}");
             let hint = format!("the smallest share that they can promise is {:.4}", 1.0 / (n + 1) as f64);
-            return Err(Error::Setting { problem, hint });
+            return Err(Error::Threshold { problem, hint });
         };
         let right = |above: bool| {
             spans.iter().filter(|span| span.correct && (above || span.uncertainty <= value)).count()

@@ -102,7 +102,7 @@ impl Threshold {
         }
         if self.offers.is_empty() {
             let problem = "nothing is known of other budgets".to_owned();
-            return Err(Error::Setting { problem, hint: "state a threshold instead".to_owned() });
+            return Err(Error::Threshold { problem, hint: "state a threshold instead".to_owned() });
         }
         // Percentages are quotients; what is equal on paper may differ in the last place.
         let within = |offer: &&Offer| self.f1_before - offer.f1 <= budget + 1e-9;
@@ -146,13 +146,16 @@ fn by_falling_uncertainty<G>(utterances: &[ScoredUtterance<'_, G>]) -> Result<Ve
         if scored.uncertainty.len() != gold {
             let found = scored.uncertainty.len();
             let problem = format!("utterance {utterance}: {gold} words but {found} uncertainties");
-            return Err(Error::Setting { problem, hint: "there must be one for each word".to_owned() });
+            return Err(Error::Evaluation { problem, hint: "there must be one for each word".to_owned() });
         }
         for (token_idx, &uncertainty) in scored.uncertainty.iter().enumerate() {
             if !uncertainty.is_finite() {
                 let word = token_idx + 1;
                 let problem = format!("utterance {utterance}, word {word}: an uncertainty of {uncertainty}");
-                return Err(Error::Setting { problem, hint: "uncertainties are finite numbers".to_owned() });
+                return Err(Error::Evaluation {
+                    problem,
+                    hint: "uncertainties are finite numbers".to_owned(),
+                });
             }
             words.push(Word { uncertainty, utterance_idx, token_idx });
         }
@@ -176,11 +179,11 @@ fn demand_slots<G>(sweep: &Sweep<'_, G>) -> Result<()> {
             n => format!("none of the {n} utterances to choose a threshold on has a slot"),
         };
         let hint = "take labelled in-domain utterances that were not trained on".to_owned();
-        return Err(Error::Setting { problem, hint });
+        return Err(Error::Threshold { problem, hint });
     }
     match sweep.gold.iter().position(|spans| spans.iter().any(|span| span.slot == UNKNOWN)) {
         None => Ok(()),
-        Some(utterance_idx) => Err(Error::Setting {
+        Some(utterance_idx) => Err(Error::Threshold {
             problem: format!("utterance {} to choose a threshold on has a new concept", utterance_idx + 1),
             hint: "the threshold is chosen on in-domain data alone, which has no slot `unknown`".to_owned(),
         }),
@@ -188,7 +191,7 @@ fn demand_slots<G>(sweep: &Sweep<'_, G>) -> Result<()> {
 }
 
 fn no_threshold(budget: f64, f1: f64) -> Error {
-    Error::Setting {
+    Error::Threshold {
         problem: format!("no threshold meets the budget {budget}: it would have to raise F1 above {f1:.2}"),
         hint: "a budget of 0 or more is always met".to_owned(),
     }

@@ -74,7 +74,7 @@ impl FromStr for Measure {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        Measure::all().find(|measure| measure.name() == name).ok_or_else(|| Error::Setting {
+        Measure::all().find(|measure| measure.name() == name).ok_or_else(|| Error::Name {
             problem: format!("`{name}` is no score"),
             hint: format!(
                 "the scores are {}",
@@ -113,7 +113,7 @@ impl<'m> Assessor<'m> {
     /// For these measures; those that compare states with the ones of training words need `train`.
     pub fn new(model: &'m Model, measures: &[Measure], train: &Corpus, seed: u64) -> Result<Self> {
         let Encoder::SlotGated(encoder) = &model.encoder else {
-            return Err(Error::Setting {
+            return Err(Error::Architecture {
                 problem: "the measures are of words, but the model judges concepts".to_owned(),
                 hint: "train a slot-gated model".to_owned(),
             });

@@ -27,7 +27,7 @@ impl States {
 
     fn demand_some(&self) -> Result<()> {
         if self.labels.is_empty() {
-            return Err(Error::Setting {
+            return Err(Error::Evaluation {
                 problem: "there are no training words to compare states with".to_owned(),
                 hint: "take a score of the logits, or give the data the model was trained on".to_owned(),
             });

@@ -110,7 +110,7 @@ impl Draft {
     /// The normal form of the phrase, if the draft is fit to be remembered.
     pub fn check(&self) -> Result<String> {
         let words = Words::read(&self.phrase, LoneS::Joined);
-        let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
+        let refuse = |problem: String, hint: &str| Err(Error::Concept { problem, hint: hint.to_owned() });
         if words.is_empty() {
             let problem = format!("there is no word in the phrase `{}`", self.phrase);
             return refuse(problem, "a phrase has letters, digits or symbols");
@@ -154,7 +154,7 @@ fn demand_slot(slot: &str) -> Result<()> {
         }
         _ => return Ok(()),
     };
-    Err(Error::Setting { problem, hint: "a slot is named in one word, such as `playlist`".to_owned() })
+    Err(Error::Concept { problem, hint: "a slot is named in one word, such as `playlist`".to_owned() })
 }
 
 impl Source {
@@ -190,6 +190,6 @@ impl Source {
         } else {
             return Ok(());
         };
-        Err(Error::Setting { problem, hint: "a source has words and one IOB2 label for each".to_owned() })
+        Err(Error::Concept { problem, hint: "a source has words and one IOB2 label for each".to_owned() })
     }
 }

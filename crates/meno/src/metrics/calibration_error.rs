@@ -89,7 +89,7 @@ pub fn brier<P: AsRef<[f64]>>(rows: impl IntoIterator<Item = (P, usize)>) -> Res
     for (idx, (row, label_idx)) in rows.into_iter().enumerate() {
         let row = row.as_ref();
         if label_idx >= row.len() {
-            return Err(Error::Setting {
+            return Err(Error::Evaluation {
                 problem: format!("word {}: label {label_idx} of {} labels", idx + 1, row.len()),
                 hint: "labels are counted from 0".to_owned(),
             });
@@ -108,7 +108,7 @@ fn demand_probability(idx: usize, value: f64) -> Result<()> {
     if (0.0..=1.0).contains(&value) {
         return Ok(());
     }
-    Err(Error::Setting {
+    Err(Error::Evaluation {
         problem: format!("word {}: {value} is not a probability", idx + 1),
         hint: "probabilities are from 0 to 1".to_owned(),
     })

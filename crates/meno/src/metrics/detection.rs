@@ -190,7 +190,7 @@ impl Step {
 /// Fails if one of the scores is NaN, which has no place in an order.
 pub(super) fn demand_numbers(scores: impl IntoIterator<Item = f64>) -> Result<()> {
     match scores.into_iter().position(f64::is_nan) {
-        Some(idx) => Err(Error::Setting {
+        Some(idx) => Err(Error::Evaluation {
             problem: format!("score {} is NaN", idx + 1),
             hint: "a score is a number; infinities are allowed".to_owned(),
         }),

@@ -62,12 +62,7 @@ impl Checkpoint {
 
     /// Puts a trainer where this checkpoint was taken; gives the best epoch so far.
     pub(super) fn restore(mut self, fit: &Fit<'_>, trainer: &mut Trainer<impl Task>) -> Result<Option<Best>> {
-        let refuse = |problem: String| {
-            Err(Error::Setting {
-                problem,
-                hint: "train anew, or go on with the same data and settings".to_owned(),
-            })
-        };
+        let refuse = |problem: String| Err(Error::Checkpoint { problem });
         let State { program, settings, corpus, position, steps, seen, best } = self.state;
         if program != PROGRAM {
             return refuse(format!("the checkpoint was written by {program}, this is {PROGRAM}"));

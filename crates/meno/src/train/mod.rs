@@ -96,10 +96,7 @@ impl Outcome {
     pub fn finished(self) -> Result<Model> {
         match self {
             Outcome::Finished(model) => Ok(*model),
-            Outcome::Stopped { .. } => Err(Error::Setting {
-                problem: "the training was stopped".to_owned(),
-                hint: "begin it anew".to_owned(),
-            }),
+            Outcome::Stopped { .. } => Err(Error::Stopped),
         }
     }
 }
@@ -138,10 +135,10 @@ pub fn fit(
     settings.check()?;
     options.policy.check()?;
     let threads = options.threads.max(1);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| Error::Setting {
-        problem: format!("cannot start {threads} threads: {e}"),
-        hint: "ask for fewer".to_owned(),
-    })?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|e| Error::Threads { problem: format!("cannot start {threads} threads: {e}") })?;
     pool.install(|| Fit::new(train, valid, settings, &options.policy)?.run(options.resume, watch))
 }
 
@@ -277,10 +274,7 @@ impl<'a> Fit<'a> {
         }
         match best {
             Some(best) => Ok(Outcome::Finished(Box::new(self.finish(best)?))),
-            None => Err(Error::Setting {
-                problem: format!("nothing left to train after epoch {}", trainer.epoch()),
-                hint: "ask for more epochs".to_owned(),
-            }),
+            None => Err(Error::Trained { epoch: trainer.epoch() }),
         }
     }
 

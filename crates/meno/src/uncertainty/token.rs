@@ -124,7 +124,7 @@ impl FromStr for Score {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        Score::ALL.into_iter().find(|score| score.name() == name).ok_or_else(|| Error::Setting {
+        Score::ALL.into_iter().find(|score| score.name() == name).ok_or_else(|| Error::Name {
             problem: format!("`{name}` is no score"),
             hint: format!("the scores are {}", Score::ALL.map(Score::name).join(", ")),
         })

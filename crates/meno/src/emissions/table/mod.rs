@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::corpus;
 use crate::label;
-use crate::{Error, Result};
+use crate::{Error, Missing, Result};
 
 /// Logits of a tagger, with the words and maybe the gold labels.
 #[derive(Clone, Debug, PartialEq)]
@@ -220,8 +220,7 @@ impl Raw {
             self.values.iter_mut().for_each(|value| *value = value.max(f32::MIN_POSITIVE).ln());
         }
         let Some(words) = self.words.take() else {
-            let hint = "say `--words FILE` with an utterance on each line, or `--corpus DIR`";
-            return Err(Error::logits(path, "there are no words in it", hint));
+            return Err(Error::Incomplete { path: path.to_owned(), lacks: Missing::Words });
         };
         let mut gold = self.named_gold(path, &label_names)?.map(Vec::into_iter);
         let mut words = words.into_iter();
@@ -250,8 +249,7 @@ impl Raw {
             }));
         }
         let Some(names) = stated.cloned().or(self.label_names.take()) else {
-            let hint = "say `--labels FILE` with a label on each line, in the order of the logits";
-            return Err(Error::logits(path, "there are no label names in it", hint));
+            return Err(Error::Incomplete { path: path.to_owned(), lacks: Missing::LabelNames });
         };
         if self.lengths.iter().any(|&length| length > 0) {
             too_few_labels(self.n_labels).map_or(Ok(()), Err).map_err(fault)?;
