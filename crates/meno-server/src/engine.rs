@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use meno::decision::Policy;
 use meno::engine::Tokenization;
 use meno::memory::Remembered;
 use meno::syntax::{Parse, Syntax, SyntaxWorker};
@@ -50,14 +51,18 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// What the model and memory make of a text together.
+    /// What the model and memory make of a text together; by another policy than the model's if there is one.
     pub fn annotate<'t>(
         &mut self,
+        policy: Option<&Policy>,
         text: &'t str,
         tokenization: Tokenization,
         user: Option<&str>,
     ) -> Remembered<'t> {
-        let annotation = self.worker.annotate(text, tokenization);
+        let annotation = match policy {
+            Some(policy) => self.worker.annotate_by(policy, text, tokenization),
+            None => self.worker.annotate(text, tokenization),
+        };
         self.memory.remember(annotation, user, |word| self.worker.model().has_seen(word))
     }
 
