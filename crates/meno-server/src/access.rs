@@ -132,7 +132,7 @@ impl Tokens {
             path: path.to_owned(),
             line,
             problem: problem.to_owned(),
-            hint: "a line is `owner rights sha256`; `meno token OWNER RIGHTS` makes one".to_owned(),
+            hint: "a line is `owner rights sha256`, the last of them the hash of the token".to_owned(),
         };
         let token = |(line, number): (&str, usize)| {
             let parts: Vec<&str> = line.split_whitespace().collect();

@@ -122,7 +122,7 @@ impl Engine {
                 std::thread::Builder::new().name("meno-engine".to_owned()).spawn(move || shared.work());
             let thread = spawned.map_err(|error| Error::Setting {
                 problem: format!("cannot start a thread: {error}"),
-                hint: "ask for fewer with --threads".to_owned(),
+                hint: "ask for fewer threads".to_owned(),
             })?;
             engine.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         }

@@ -175,14 +175,14 @@ impl Server {
         if !access.has_tokens() && addresses.iter().any(|address| !address.ip().is_loopback()) {
             return Err(setting(
                 format!("{} can be reached by others, and there are no tokens", config.listen),
-                "make one with `meno token OWNER RIGHTS` and give --tokens FILE, or listen on 127.0.0.1",
+                "make a token for each who may ask, or listen on 127.0.0.1",
             ));
         }
         let loaded = engine::Loaded::read(&config.model)?;
         let listener = TcpListener::bind(&addresses[..]).map_err(|error| {
             setting(
                 format!("cannot listen on {}: {error}", config.listen),
-                "take another address with --listen",
+                "take another address",
             )
         })?;
         let address = listener

@@ -28,10 +28,4 @@ pub const KNOWN: &[(Check, &str, &str)] = &[
     (Messages, "crates/meno/src/emissions/table/mod.rs", "--labels"),
     (Messages, "crates/meno-store/src/error.rs", "--store"),
     (Messages, "crates/meno-store/src/error.rs", "meno memory"),
-    (Messages, "crates/meno-server/src/access.rs", "meno token"),
-    (Messages, "crates/meno-server/src/engine.rs", "--threads"),
-    (Messages, "crates/meno-server/src/extract.rs", "--max-body"),
-    (Messages, "crates/meno-server/src/lib.rs", "--tokens"),
-    (Messages, "crates/meno-server/src/lib.rs", "meno token"),
-    (Messages, "crates/meno-server/src/lib.rs", "--listen"),
 ];
