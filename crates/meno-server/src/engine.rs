@@ -149,6 +149,9 @@ impl Engine {
 
     fn push(&self, job: Job) -> Result<(), Problem> {
         let mut queue = self.shared.lock();
+        if queue.is_closed {
+            return Err(Problem::new(Code::Stopped, "the model was stopped", "it does not answer again"));
+        }
         if queue.jobs.len() >= self.capacity {
             let message = format!("{} requests wait already", queue.jobs.len());
             return Err(Problem::new(Code::Busy, message, "try again later, or send several texts at once"));

@@ -3,9 +3,9 @@
 mod support;
 
 use meno::memory::Owner;
-use meno_server::schema::{Annotation, Concept, ModelInfo, Page, Turn, Undone};
 use meno_server::{Config, Server, TokenSource, new_token};
 use serde_json::{Value, json};
+use support::schema::{Annotation, Concept, ModelInfo, Page, Turn, Undone};
 use support::{Answer, Running, config};
 
 /// A server with tokens, and one for each of these: name and rights.

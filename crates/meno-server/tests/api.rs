@@ -6,10 +6,10 @@ use meno::Model;
 use meno::engine::Tokenization;
 use meno::memory::Remembered;
 use meno_server::Config;
-use meno_server::schema::{
+use serde_json::{Value, json};
+use support::schema::{
     Annotated, Annotation, Concept, Decision, ModelInfo, Outcome, Page, RasaParse, Ready, Turn, Undone,
 };
-use serde_json::{Value, json};
 use support::{Running, config, model, other_model};
 
 #[test]
