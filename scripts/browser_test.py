@@ -129,6 +129,12 @@ class Page:
         words = [token["text"] for token in self.server.annotate(text)["tokens"]]
         wait(lambda: self.texts(".word .form") == words, f"the words {words}")
 
+    def shown_threshold(self):
+        """The one of the answer that is shown, from what the page tells of its first word."""
+        self.driver.execute_script("arguments[0].focus()", self.all(".word")[0])
+        note = next(note for note in self.texts("#tip p") if note.startswith("Uncertainty"))
+        return float(note.split("threshold ")[1].split(":")[0].rstrip("."))
+
     def say(self, text):
         field = self.one("#turn")
         field.send_keys(text, Keys.ENTER)
@@ -205,47 +211,56 @@ def runners_up_are_shown_on_hover_and_focus(page):
     assert page.focused().get_attribute("aria-describedby") == "tip"
 
 
-def the_page_decides_as_the_server_does(page):
+def the_page_lays_out_what_the_server_says(page):
     texts = (REPOSITORY / "data/concepts/new/seq.in").read_text().splitlines()[:150]
     texts += ["Weck mich, Jürgen – 日本語 🎵 naïve café!", "  wake   me\tat six  ", "🎵", "ﬁ ﬂ e\u0301", "call Zoë’s mom"]
     page.server.call("POST", "/v1/concepts", {"phrase": "the harvest supper", "slot": "item", "value": "supper"})
     page.server.call("POST", "/v1/concepts", {"phrase": "Zoë’s mom", "slot": "person"})
     script = """
       const [texts, done] = arguments;
-      const post = async (text) => (await fetch("/v1/annotate", {
-        method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ text }) })).json();
+      const post = async (request) => (await fetch("/v1/annotate", {
+        method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(request) })).json();
       (async () => {
-        const { judge } = await import("/page/judge.js");
+        const { laidOut } = await import("/page/answer.js");
+        const { reason } = await import("/page/words.js");
         const model = await (await fetch("/v1/model")).json();
+        const { value, median } = model.threshold;
         const found = [];
-        for (const text of texts) {
-          const answer = await post(text);
-          const judged = judge(answer, model.threshold.value, model);
-          found.push({ text, answer, labels: judged.tokens.map((token) => token.label),
-            words: judged.tokens.map((token) => text.slice(token.from, token.to)), decision: judged.decision,
-            about: judged.about?.text, spans: judged.spans.map((span) => [span.slot, span.text]) });
+        for (const text of texts) for (const more of [{}, { threshold: (value + median) / 2 }, { threshold: median - 1 }]) {
+          const answer = await post({ text, ...more });
+          const laid = laidOut(answer, model);
+          found.push({ text, answer, grounds: laid.tokens.map((token) => token.ground), threshold: laid.threshold,
+            asked: more.threshold ?? value, words: laid.tokens.map((token) => text.slice(token.from, token.to)),
+            about: laid.about?.text, reason: reason(laid, model),
+            spans: laid.spans.map((span) => laid.tokens.slice(span.first, span.last).map((token) => token.text)) });
         }
         done(found);
       })().catch((error) => done(String(error)));
     """
     found = page.driver.execute_async_script(script, texts)
     assert isinstance(found, list), found
-    for judged in found:
-        answer = judged["answer"]
-        assert judged["labels"] == [token["label"] for token in answer["tokens"]], judged
-        assert judged["words"] == [token["text"] for token in answer["tokens"]], judged
-        assert judged["spans"] == [[span["slot"], span["text"]] for span in answer["spans"]], judged
-        assert judged["decision"] == answer["decision"], judged
+    for laid in found:
+        answer, tokens = laid["answer"], laid["answer"]["tokens"]
+        assert laid["words"] == [token["text"] for token in tokens], laid
+        within = lambda span: [t["text"] for t in tokens if span["start"] <= t["start"] and t["end"] <= span["end"]]
+        assert laid["spans"] == [within(span) for span in answer["spans"]], laid
+        assert not tokens or abs(laid["threshold"] - laid["asked"]) < 1e-9, laid
+        for token, ground in zip(tokens, laid["grounds"]):
+            # What is not unknown never looks as if it were over the threshold; what is remembered is not unknown any more.
+            assert (ground >= 3) == token["label"].endswith("-unknown"), (token, laid)
+            assert ground < 3 or token["unknown"], (token, laid)
+        assert laid["reason"] and "undefined" not in laid["reason"] and "NaN" not in laid["reason"], laid
         if answer["decision"] == "ask":
-            assert judged["about"] == answer["spans"][answer["about"]]["text"], judged
-    assert {judged["decision"] for judged in found} >= {"act", "ask"}
+            assert laid["about"] == answer["spans"][answer["about"]]["text"], laid
+            assert laid["about"] in laid["reason"], laid
+    assert {laid["answer"]["decision"] for laid in found} >= {"act", "ask"}
 
 
 def an_answer_that_comes_late_is_dropped(page):
     page.driver.execute_script("""
       const real = window.fetch;
       window.fetch = async (path, request) => {
-        const isSlow = path === "/v1/annotate" && request.body.includes("slow");
+        const isSlow = String(path).endsWith("/v1/annotate") && request.body.includes("slow");
         if (isSlow) { delete request.signal; await new Promise((resume) => setTimeout(resume, 700)); window.cameLate = true; }
         return real(path, request);
       };
@@ -340,16 +355,93 @@ def the_slider_moves_the_threshold(page):
     assert page.texts("#changes li") == []
     slider = page.one("#threshold")
     slider.send_keys(Keys.HOME)
-    assert page.one("#decision").text == "ask" and page.count(".word.is-unknown") > 0
+    wait(lambda: page.count(".word.is-unknown") > 0, "unknown words")
+    assert page.one("#decision").text == "ask"
     changes = page.texts("#changes li")
     assert any(change.endswith("→ unknown") for change in changes), changes
     if decision == "act":
         assert "decision: act → ask" in changes
+    text, threshold = page.one("#text").get_attribute("value"), page.shown_threshold()
+    answer = page.server.call("POST", "/v1/annotate", {"text": text, "threshold": threshold})
+    assert page.texts(".word .label") == [token["label"] for token in answer["tokens"]]
     slider.send_keys(Keys.END)
-    assert page.one("#decision").text == "act" and page.count(".word.is-unknown") == 0
+    wait(lambda: page.count(".word.is-unknown") == 0, "everything to be known")
+    assert page.one("#decision").text == "act"
+    page.type(NEW)
+    wait(lambda: page.one("#decision").text == "act", "the threshold to be that of the slider for another sentence")
+    is_asked = page.server.annotate(NEW)["decision"] == "ask"
+    assert ("decision: ask → act" in page.texts("#changes li")) == is_asked, page.texts("#changes li")
+    page.type("Remind me to call my sister tomorrow morning.")
     page.one("#threshold-reset").click()
-    assert page.texts(".word .label") == before and page.one("#decision").text == decision
+    wait(lambda: page.texts(".word .label") == before, "the labels of before")
+    assert page.one("#decision").text == decision
     assert "the model’s own" in page.one("#threshold-value").text and page.texts("#changes li") == []
+    assert page.focused().get_attribute("id") == "threshold"
+
+
+def the_slider_asks_the_server_as_it_rests(page):
+    """Not for every step; a late answer is dropped; that it waits is said when it is slow."""
+    page.type("Remind me to call my sister tomorrow morning.")
+    page.driver.execute_script("""
+      const real = window.fetch;
+      window.asked = [];
+      window.delay = 0;
+      window.fetch = async (path, request) => {
+        const { threshold } = JSON.parse(request?.body ?? "{}");
+        if (threshold === undefined) return real(path, request);
+        const delay = window.delay;
+        window.asked.push(threshold);
+        delete request.signal;
+        const response = await real(path, request);
+        await new Promise((resume) => setTimeout(resume, delay));
+        window.arrived = threshold;
+        return response;
+      };
+    """)
+    asked = lambda: page.driver.execute_script("return window.asked")
+    arrived = lambda: page.driver.execute_script("return window.arrived")
+    waiting = lambda: page.texts("#waiting")[0]
+    slider = page.one("#threshold")
+    move = """
+      const slider = document.getElementById("threshold");
+      for (const value of arguments[0]) { slider.value = value; slider.dispatchEvent(new Event("input")); }
+    """
+    page.driver.execute_script(move, list(range(200, 0, -4)))
+    wait(arrived, "an answer")
+    time.sleep(0.3)
+    assert len(asked()) == 1 and waiting() == "", asked()
+    # The first of two answers comes last.
+    page.driver.execute_script("window.delay = 1200")
+    slider.send_keys(Keys.HOME)
+    wait(lambda: len(asked()) == 2, "a slow question")
+    wait(lambda: "Waiting" in waiting(), "the word that it waits")
+    assert page.one("#answer").get_attribute("aria-busy") == "true"
+    page.driver.execute_script("window.delay = 0")
+    slider.send_keys(Keys.END)
+    wait(lambda: page.count(".word.is-unknown") == 0 and waiting() == "", "the newer answer")
+    assert page.one("#answer").get_attribute("aria-busy") is None
+    first = asked()[1]
+    wait(lambda: arrived() == first, "the older answer")
+    time.sleep(0.2)
+    assert page.count(".word.is-unknown") == 0 and page.one("#decision").text == "act"
+
+
+def a_slider_without_a_server_keeps_the_last_answer(page):
+    page.type("Remind me to call my sister tomorrow morning.")
+    before = page.texts(".word .label")
+    page.driver.execute_cdp_cmd("Network.enable", {})
+    page.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/v1/*"]})
+    try:
+        page.one("#threshold").send_keys(Keys.HOME)
+        wait(lambda: "no answer" in page.texts("#waiting")[0], "why nothing changes")
+        assert page.one("#trouble").is_displayed()
+        assert page.texts(".word .label") == before
+    finally:
+        page.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
+    page.errors()  # That the requests failed is what was tested.
+    page.one("#threshold").send_keys(Keys.ARROW_RIGHT)
+    wait(lambda: page.count(".word.is-unknown") > 0, "the answer")
+    assert page.texts("#waiting") == [""] and not page.one("#trouble").is_displayed()
 
 
 def everything_works_without_a_mouse(page):
@@ -500,13 +592,15 @@ def picture_of_the_readme(page):
 TESTS = [
     words_are_tinted_and_labelled_as_one_types,
     runners_up_are_shown_on_hover_and_focus,
-    the_page_decides_as_the_server_does,
+    the_page_lays_out_what_the_server_says,
     an_answer_that_comes_late_is_dropped,
     it_asks_learns_and_understands_the_next_time,
     what_was_learnt_is_deleted_and_brought_back,
     concepts_are_added_searched_and_edited,
     markup_in_a_concept_is_text,
     the_slider_moves_the_threshold,
+    the_slider_asks_the_server_as_it_rests,
+    a_slider_without_a_server_keeps_the_last_answer,
     everything_works_without_a_mouse,
     examples_fit_the_model,
     a_new_conversation_forgets_the_question,
@@ -517,7 +611,11 @@ TESTS = [
 ]
 
 # On a server with a model that judges words, and on one with tokens.
-WORD_TESTS = [the_page_decides_as_the_server_does, the_slider_moves_the_threshold]
+WORD_TESTS = [
+    the_page_lays_out_what_the_server_says,
+    the_slider_moves_the_threshold,
+    the_slider_asks_the_server_as_it_rests,
+]
 TOKEN_TESTS = [a_token_is_asked_for_once]
 
 

@@ -1,10 +1,10 @@
 // The playground: what the model makes of a sentence, a conversation that learns, the concepts that were learnt.
 
-import { MEMORY_CHANGED, listConcepts } from "/page/concepts.js";
-import { $, button, el } from "/page/dom.js";
-import { annotate, setModel } from "/page/sentence.js";
-import { attempt, call, setToken, storage } from "/page/server.js";
-import { takeTurn } from "/page/talk.js";
+import { MEMORY_CHANGED, listConcepts } from "./concepts.js";
+import { $, button, el } from "./dom.js";
+import { annotate, setModel } from "./sentence.js";
+import { attempt, call, setToken, storage } from "./server.js";
+import { takeTurn } from "./talk.js";
 
 /** Sentences for models with these intents; the last of each has something that no model knows. */
 const EXAMPLES = [

@@ -1,8 +1,8 @@
 // The table of concepts that were taught.
 
-import { $, button, debounced, el, hidden } from "/page/dom.js";
-import { quoted } from "/page/judge.js";
-import { attempt, call } from "/page/server.js";
+import { $, button, debounced, el, hidden } from "./dom.js";
+import { attempt, call } from "./server.js";
+import { quoted } from "./words.js";
 
 /** The event of the document that tells that something was learnt or forgotten. */
 export const MEMORY_CHANGED = "memory-changed";

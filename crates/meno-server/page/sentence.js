@@ -1,31 +1,38 @@
-// What the model makes of the sentence in the field, as one types.
+// What the model makes of the sentence in the field, as one types and moves the threshold.
 
-import { $, debounced, el, hidden } from "/page/dom.js";
-import { UNKNOWN, changes, judge, number, percent, priceOf, quoted, reason } from "/page/judge.js";
-import { attempt, call } from "/page/server.js";
-import { drawArcs } from "/page/tree.js";
+import { laidOut } from "./answer.js";
+import { $, debounced, el, hidden } from "./dom.js";
+import { attempt, call } from "./server.js";
+import { drawArcs } from "./tree.js";
+import { UNKNOWN, changes, number, percent, priceOf, quoted, reason } from "./words.js";
 
-const state = { model: null, annotation: null, threshold: null, range: [0, 1] };
+/** `own` is the answer with the model's own threshold, `answer` the one that is shown. */
+const state = { model: null, own: null, answer: null, threshold: null, range: [0, 1] };
+
+const isMoved = () => state.model?.threshold != null && state.threshold !== state.model.threshold.value;
 
 function drawAnswer() {
-  const { annotation, model, threshold } = state;
-  $("answer").hidden = !model || !annotation || annotation.tokens.length === 0;
+  const { answer, model } = state;
+  $("answer").hidden = !model || !answer || answer.tokens.length === 0;
   hideTip();
   if ($("answer").hidden) return;
-  const judged = judge(annotation, threshold, model);
-  drawWords(judged);
-  $("decision").textContent = judged.decision;
-  $("decision").className = `decision ${judged.decision}`;
-  $("reason").textContent = reason(judged, model);
-  $("intent-row").hidden = !judged.intent;
-  if (judged.intent) {
-    $("intent").textContent = judged.intent.name;
-    $("intent-score").textContent = percent(judged.intent.probability);
-    $("intent-gauge").style.setProperty("width", `${100 * judged.intent.probability}%`);
+  drawWords(answer);
+  $("decision").textContent = answer.decision;
+  $("decision").className = `decision ${answer.decision}`;
+  $("reason").textContent = reason(answer, model);
+  $("intent-row").hidden = !answer.intent;
+  if (answer.intent) {
+    $("intent").textContent = answer.intent.name;
+    $("intent-score").textContent = percent(answer.intent.probability);
+    $("intent-gauge").style.setProperty("width", `${100 * answer.intent.probability}%`);
   }
-  drawThreshold(judged);
-  $("tree").hidden = !judged.parse;
-  if (judged.parse) drawArcs(judged);
+  $("threshold-box").hidden = $("legend").hidden = !model.threshold;
+  if (model.threshold) {
+    drawTicks(answer);
+    drawChanges();
+  }
+  $("tree").hidden = !answer.parse;
+  if (answer.parse) drawArcs(answer);
 }
 
 function drawWords({ text, tokens, spans }) {
@@ -69,7 +76,7 @@ function bracket(span, inside) {
 function wordChip(token) {
   const chip = el(
     "button",
-    { type: "button", class: `word heat-${token.step}${token.isUnknown ? " is-unknown" : ""}` },
+    { type: "button", class: `word heat-${token.ground}${token.isUnknown ? " is-unknown" : ""}` },
     el("span", { class: "form" }, token.text),
     el("span", { class: "label" }, token.label),
     token.uncertainty == null ? null : hidden(`, uncertainty ${number(token.uncertainty)}`),
@@ -100,11 +107,11 @@ function showTip(chip, token) {
   const notes = [];
   if (token.uncertainty != null) {
     notes.push(
-      `Uncertainty ${number(token.uncertainty)}, threshold ${number(state.threshold)}${token.isUnknown ? ": unknown" : ""}.`,
+      `Uncertainty ${number(token.uncertainty)}, threshold ${number(token.reason.threshold)}${token.isUnknown ? ": unknown" : ""}.`,
     );
   }
   if (token.grown)
-    notes.push(`It belongs to a phrase with ${quoted(state.annotation.tokens[token.grown.from].text)}.`);
+    notes.push(`It belongs to a phrase with ${quoted(state.answer.tokens[token.grown.from].text)}.`);
   if (token.isRecalled) notes.push("It is remembered.");
   tip.replaceChildren(
     el("strong", {}, token.text),
@@ -129,15 +136,9 @@ function hideTip() {
   $("tip").hidden = true;
 }
 
-function drawThreshold(judged) {
-  const {
-    model,
-    threshold,
-    annotation,
-    range: [low, high],
-  } = state;
-  $("threshold-box").hidden = $("legend").hidden = !model.threshold;
-  if (!model.threshold) return;
+/** The threshold that the slider stands at, and what it costs. */
+function drawThreshold() {
+  const { model, threshold } = state;
   const own = model.threshold.value;
   $("threshold-value").textContent = number(threshold) + (threshold === own ? " (the model’s own)" : "");
   $("threshold").setAttribute("aria-valuetext", number(threshold));
@@ -148,44 +149,86 @@ function drawThreshold(judged) {
     f1 === undefined || before <= 0
       ? ""
       : `On the data that it was chosen on, slot F1 is ${number(f1)} with this threshold, ${number(before)} without one.`;
-  const place = (value) => `${100 * Math.min(1, Math.max(0, (value - low) / (high - low)))}%`;
+}
+
+function drawTicks({ spans }) {
+  const [low, high] = state.range;
   const tick = (value, kind, title) => {
     const node = el("span", { class: kind, title });
-    node.style.setProperty("left", place(value));
+    node.style.setProperty("left", `${100 * Math.min(1, Math.max(0, (value - low) / (high - low)))}%`);
     return node;
   };
-  const doubts = judged.spans
+  const doubts = spans
     .filter((span) => span.guess && !span.recalled)
     .map((span) => tick(span.guess.uncertainty, "tick", `${span.text}: ${number(span.guess.uncertainty)}`));
-  $("ticks").replaceChildren(tick(own, "own", "the model’s own"), ...doubts);
-  const found = threshold === own ? [] : changes(judge(annotation, own, model), judged);
-  const none = threshold === own ? [] : ["Nothing changes in this sentence."];
+  $("ticks").replaceChildren(tick(state.model.threshold.value, "own", "the model’s own"), ...doubts);
+}
+
+/** What is another than with the model's own threshold. */
+function drawChanges() {
+  const { own, answer } = state;
+  const found = answer === own ? [] : changes(own, answer);
+  const none = answer === own ? [] : ["Nothing changes in this sentence."];
   $("changes").replaceChildren(...(found.length ? found : none).map((text) => el("li", {}, text)));
 }
 
 let pending = new AbortController();
+let slow = null;
 
-/** Annotates what stands in the field; an answer that a later one overtook is dropped. */
-export async function annotate() {
+/** Says that the server takes its time, once it does, or why what is shown is not what was asked for; or nothing. */
+function tell(text) {
+  clearTimeout(slow);
+  slow = null;
+  $("waiting").textContent = text;
+  $("answer").removeAttribute("aria-busy");
+}
+
+function expectAnswer() {
+  slow ??= setTimeout(() => {
+    $("waiting").textContent = "Waiting for the server…";
+    $("answer").setAttribute("aria-busy", "true");
+  }, 300);
+}
+
+function show(own, answer) {
+  tell("");
+  Object.assign(state, { own, answer });
+  drawAnswer();
+}
+
+/** Asks about the text in the field, with the threshold of the slider; an answer that a later question overtook is dropped. */
+async function ask() {
   pending.abort();
   pending = new AbortController();
   const { signal } = pending;
   const text = $("text").value;
   if (!text.trim()) {
-    state.annotation = null;
-    drawAnswer();
+    show(null, null);
     return;
   }
-  const annotation = await attempt(() => call("POST", "/v1/annotate", { text, syntax: true }, signal));
-  if (!annotation || signal.aborted) return;
-  state.annotation = annotation;
-  drawAnswer();
+  const annotation = (more) =>
+    call("POST", "/v1/annotate", { text, syntax: true, ...more }, signal).then((found) =>
+      laidOut(found, state.model),
+    );
+  expectAnswer();
+  const found = await attempt(() => {
+    const own = state.own?.text === text ? state.own : annotation();
+    return Promise.all([own, isMoved() ? annotation({ threshold: state.threshold }) : own]);
+  });
+  if (signal.aborted) return;
+  if (found) show(...found);
+  else tell("There is no answer from the server. What is shown is its last one.");
+}
+
+/** Asks about the text in the field, of which nothing is known any more. */
+export function annotate() {
+  state.own = null;
+  return ask();
 }
 
 /** Takes a model, and its threshold. */
 export function setModel(model) {
-  state.model = model;
-  state.threshold = null;
+  Object.assign(state, { model, own: null, answer: null, threshold: null });
   if (!model.threshold) return;
   const { value, median, offers = [] } = model.threshold;
   const finite = offers.map((offer) => offer.value).filter((value) => Math.abs(value) < 1e30);
@@ -200,17 +243,21 @@ function resetThreshold() {
   const [low, high] = state.range;
   state.threshold = state.model.threshold.value;
   $("threshold").value = Math.round((400 * (state.threshold - low)) / (high - low));
-  drawAnswer();
+  drawThreshold();
 }
+
+const askSoon = debounced(100, ask);
 
 $("text").addEventListener("input", debounced(100, annotate));
 $("threshold").addEventListener("input", () => {
   const [low, high] = state.range;
   state.threshold = low + ((high - low) * $("threshold").value) / 400;
-  drawAnswer();
+  drawThreshold();
+  askSoon();
 });
 $("threshold-reset").addEventListener("click", () => {
   resetThreshold();
+  ask();
   $("threshold").focus();
 });
 document.addEventListener("keydown", (event) => {

@@ -1,6 +1,9 @@
 // The server, and the token that it may want.
 
-import { $ } from "/page/dom.js";
+import { $ } from "./dom.js";
+
+/** Where the server is mounted: this file is in a folder of it. */
+const ROOT = new URL("..", import.meta.url);
 
 export const storage = {
   get: (area, key) => {
@@ -37,7 +40,7 @@ export async function call(method, path, body, signal) {
   const request = { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) };
   let response;
   try {
-    response = await fetch(path, request);
+    response = await fetch(new URL(`.${path}`, ROOT), request);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Refused(0, { message: "The server cannot be reached." });

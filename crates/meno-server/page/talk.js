@@ -1,8 +1,8 @@
 // The conversation: it asks, and learns.
 
-import { MEMORY_CHANGED, remove } from "/page/concepts.js";
-import { $, button, el, hidden } from "/page/dom.js";
-import { attempt, call } from "/page/server.js";
+import { MEMORY_CHANGED, remove } from "./concepts.js";
+import { $, button, el, hidden } from "./dom.js";
+import { attempt, call } from "./server.js";
 
 function newSession() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));

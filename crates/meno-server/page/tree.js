@@ -1,6 +1,6 @@
 // The dependency tree of a sentence as arcs over its words.
 
-import { $, svg } from "/page/dom.js";
+import { $, svg } from "./dom.js";
 
 const GAP = 22;
 const LEVEL = 26;

@@ -20,7 +20,7 @@ use crate::problem::{Code, Problem};
 
 /// What a caller may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Right {
+pub(crate) enum Right {
     /// Annotate, and see concepts.
     Read,
     /// Hold dialogues, and change concepts of one's own.
@@ -41,7 +41,7 @@ impl Right {
 }
 
 /// Reads rights as they are typed, such as `read,teach`.
-pub fn rights(names: &str) -> Result<Vec<Right>> {
+fn rights(names: &str) -> Result<Vec<Right>> {
     let right = |name: &str| {
         Right::from_name(name).ok_or_else(|| Error::Setting {
             problem: format!("`{}` is no right", name.escape_debug()),
@@ -61,7 +61,7 @@ pub fn owner(name: &str) -> Owner {
 
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller {
+pub(crate) struct Caller {
     /// Whose concepts are known and taught.
     pub owner: Owner,
     /// What may be done.
@@ -70,7 +70,7 @@ pub struct Caller {
 
 impl Caller {
     /// Somebody who may do everything.
-    pub fn trusted(owner: Owner) -> Self {
+    fn trusted(owner: Owner) -> Self {
         Caller { owner, rights: vec![Right::Admin] }
     }
 
@@ -132,7 +132,7 @@ impl Tokens {
             path: path.to_owned(),
             line,
             problem: problem.to_owned(),
-            hint: "a line is `owner rights sha256`; `meno token OWNER RIGHTS` makes one".to_owned(),
+            hint: "a line is `owner rights sha256`, the last of them the hash of the token".to_owned(),
         };
         let token = |(line, number): (&str, usize)| {
             let parts: Vec<&str> = line.split_whitespace().collect();

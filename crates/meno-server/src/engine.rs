@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use meno::decision::Policy;
 use meno::engine::Tokenization;
 use meno::memory::Remembered;
 use meno::syntax::{Parse, Syntax, SyntaxWorker};
@@ -50,14 +51,18 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// What the model and memory make of a text together.
+    /// What the model and memory make of a text together; by another policy than the model's if there is one.
     pub fn annotate<'t>(
         &mut self,
+        policy: Option<&Policy>,
         text: &'t str,
         tokenization: Tokenization,
         user: Option<&str>,
     ) -> Remembered<'t> {
-        let annotation = self.worker.annotate(text, tokenization);
+        let annotation = match policy {
+            Some(policy) => self.worker.annotate_by(policy, text, tokenization),
+            None => self.worker.annotate(text, tokenization),
+        };
         self.memory.remember(annotation, user, |word| self.worker.model().has_seen(word))
     }
 
@@ -117,7 +122,7 @@ impl Engine {
                 std::thread::Builder::new().name("meno-engine".to_owned()).spawn(move || shared.work());
             let thread = spawned.map_err(|error| Error::Setting {
                 problem: format!("cannot start a thread: {error}"),
-                hint: "ask for fewer with --threads".to_owned(),
+                hint: "ask for fewer threads".to_owned(),
             })?;
             engine.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         }
@@ -144,6 +149,9 @@ impl Engine {
 
     fn push(&self, job: Job) -> Result<(), Problem> {
         let mut queue = self.shared.lock();
+        if queue.is_closed {
+            return Err(Problem::new(Code::Stopped, "the model was stopped", "it does not answer again"));
+        }
         if queue.jobs.len() >= self.capacity {
             let message = format!("{} requests wait already", queue.jobs.len());
             return Err(Problem::new(Code::Busy, message, "try again later, or send several texts at once"));

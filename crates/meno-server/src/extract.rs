@@ -42,7 +42,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for AnyJson<T> {
         let limit = app.config.max_body;
         let too_large = || {
             let message = format!("the body has more than {limit} bytes");
-            Problem::new(Code::TooLarge, message, "send less at once; the server's --max-body is the limit")
+            Problem::new(Code::TooLarge, message, "send less at once, or have the server take more")
         };
         let length = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         if length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64) {

@@ -1,9 +1,26 @@
 //! Meno over HTTP: annotation, dialogue, concepts, a page to play with.
 //!
-//! [`serve`] answers requests until it is told to end. A request is read and answered on the threads of an async runtime; the
-//! model runs on threads of its own, fed by one bounded queue, and what waits for a disk runs on yet others. The interface is
-//! described by `/openapi.json`, which is made from the code, and by `docs/server.md`.
+//! [`serve`] answers requests until it is told to end; [`router`] gives the same for an axum application of one's own to mount.
+//! A request is read and answered on the threads of an async runtime; the model runs on threads of its own, fed by one bounded
+//! queue, and what waits for a disk runs on yet others. The interface is described by `/openapi.json`, which is made from the
+//! code, and by `docs/server.md`.
 //!
+//! ```no_run
+//! use axum::Router;
+//! use axum::routing::get;
+//! use meno_server::{Config, router};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (nlu, handle) = router(Config { threads: 2, ..Config::new("my-bot.meno") })?;
+//! let app: Router = Router::new().route("/hello", get(|| async { "hello" })).nest("/nlu", nlu);
+//! // `axum::serve(listener, app)` answers at /nlu/v1/annotate and shows the page at /nlu. Later, on a thread that may wait:
+//! handle.reload()?;
+//! # drop(app);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - `app`: what answers, and the threads behind it.
 //! - `access`: who asks, and what they may do.
 //! - `engine`: the threads that run the model.
 //! - `sessions`: dialogues under way.
@@ -14,6 +31,7 @@
 //! - `listen`: connections.
 
 mod access;
+mod app;
 mod around;
 mod engine;
 mod extract;
@@ -22,7 +40,7 @@ mod metrics;
 mod problem;
 mod reply;
 mod routes;
-pub mod schema;
+mod schema;
 mod sessions;
 
 use std::io::Write;
@@ -31,15 +49,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::response::Response;
+use axum::Router;
 use meno::Error;
 use meno::memory::{Owner, Spelling};
-use meno_store::{Access as StoreAccess, Assistant, Memory, Result};
-use tokio::sync::{Notify, Semaphore};
+use meno_store::{Assistant, Result};
+use tokio::sync::Notify;
 
-pub use access::{Caller, EVERYONE, Right, TokenSource, new_token, owner, rights};
+pub use access::{EVERYONE, TokenSource, new_token, owner};
+pub(crate) use app::App;
+pub use app::{Handle, router};
 
-/// How to serve.
+/// How to serve. What is said of connections and signals is for [`serve`] alone: a [`router`] has neither.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The model file.
@@ -112,45 +132,10 @@ impl Config {
     }
 }
 
-/// What requests share.
-pub(crate) struct App {
-    config: Config,
-    engine: engine::Engine,
-    memory: Memory,
-    assistant: Arc<Assistant>,
-    sessions: sessions::Sessions,
-    access: access::Access,
-    metrics: metrics::Metrics,
-    connections: Arc<Semaphore>,
-}
-
-impl App {
-    fn n_connections(&self) -> usize {
-        listen::n_open(&self.connections, self.config.connections)
-    }
-
-    /// What was said, for the log if it is to have it.
-    fn said<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Heard {
-        let is_wanted = self.config.log && self.config.log_text;
-        Heard(is_wanted.then(|| around::Said(texts.into_iter().collect::<Vec<_>>().join("\n"))))
-    }
-}
-
-/// What was said, on its way to the log.
-struct Heard(Option<around::Said>);
-
-impl Heard {
-    fn with(self, mut response: Response) -> Response {
-        if let Some(said) = self.0 {
-            response.extensions_mut().insert(said);
-        }
-        response
-    }
-}
-
 /// A server that has its address and everything it needs.
 pub struct Server {
     app: Arc<App>,
+    router: Router,
     listener: TcpListener,
     address: SocketAddr,
     stop: Arc<Notify>,
@@ -170,42 +155,20 @@ impl Stop {
 impl Server {
     /// Loads the model, opens the store and takes the address.
     pub fn bind(config: Config) -> Result<Server> {
-        let access = access::Access::new(config.tokens.clone(), config.owner.clone())?;
         let addresses = resolve(&config.listen)?;
-        if !access.has_tokens() && addresses.iter().any(|address| !address.ip().is_loopback()) {
+        if config.tokens.is_none() && addresses.iter().any(|address| !address.ip().is_loopback()) {
             return Err(setting(
                 format!("{} can be reached by others, and there are no tokens", config.listen),
-                "make one with `meno token OWNER RIGHTS` and give --tokens FILE, or listen on 127.0.0.1",
+                "make a token for each who may ask, or listen on 127.0.0.1",
             ));
         }
-        let loaded = engine::Loaded::read(&config.model)?;
-        let listener = TcpListener::bind(&addresses[..]).map_err(|error| {
-            setting(
-                format!("cannot listen on {}: {error}", config.listen),
-                "take another address with --listen",
-            )
-        })?;
-        let address = listener
-            .local_addr()
-            .map_err(|error| setting(format!("cannot listen on {}: {error}", config.listen), ""))?;
-        let memory = match &config.store {
-            Some(location) => Memory::open(location, StoreAccess::Create)?,
-            None => Memory::volatile()?,
+        let (router, app) = app::start(config)?;
+        let failed = |error: std::io::Error| {
+            setting(format!("cannot listen on {}: {error}", app.config.listen), "take another address")
         };
-        let memory = memory.with_spelling(config.spelling);
-        let engine =
-            engine::Engine::start(loaded, memory.clone(), config.threads, config.queue, config.timeout)?;
-        let app = Arc::new(App {
-            engine,
-            memory,
-            assistant: Arc::new(config.assistant.clone()),
-            sessions: sessions::Sessions::new(config.sessions, config.session_lifetime),
-            access,
-            metrics: metrics::Metrics::default(),
-            connections: Arc::new(Semaphore::new(config.connections)),
-            config,
-        });
-        Ok(Server { app, listener, address, stop: Arc::default() })
+        let listener = TcpListener::bind(&addresses[..]).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Server { app, router, listener, address, stop: Arc::default() })
     }
 
     /// Where it listens.
@@ -225,7 +188,7 @@ impl Server {
 
     /// As [`Server::run`]; `started` is told the address when signals are heeded.
     fn run_and_tell(self, started: impl FnOnce(SocketAddr)) -> Result<()> {
-        let Server { app, listener, address, stop } = self;
+        let Server { app, router, listener, address, stop } = self;
         let failed = |error: std::io::Error| setting(format!("cannot serve: {error}"), "");
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -235,7 +198,6 @@ impl Server {
             .max_blocking_threads(16)
             .build()
             .map_err(failed)?;
-        let router = routes::router(app.clone());
         let served = runtime.block_on(async {
             let signals = app.config.signals.then(Signals::new);
             started(address);

@@ -28,6 +28,7 @@ pub(crate) enum Code {
     BadModel,
     Busy,
     Mistake,
+    Stopped,
     StoreAway,
     TooSlow,
 }
@@ -55,6 +56,7 @@ impl Code {
             Code::BadModel => (StatusCode::UNPROCESSABLE_ENTITY, "bad_model", None),
             Code::Busy => (StatusCode::TOO_MANY_REQUESTS, "busy", Some(1)),
             Code::Mistake => (StatusCode::INTERNAL_SERVER_ERROR, "mistake", None),
+            Code::Stopped => (StatusCode::SERVICE_UNAVAILABLE, "stopped", None),
             Code::StoreAway => (StatusCode::SERVICE_UNAVAILABLE, "store_away", Some(5)),
             Code::TooSlow => (StatusCode::SERVICE_UNAVAILABLE, "too_slow", Some(1)),
         }

@@ -6,11 +6,11 @@ use meno::Model;
 use meno::engine::Tokenization;
 use meno::memory::Remembered;
 use meno_server::Config;
-use meno_server::schema::{
+use serde_json::{Value, json};
+use support::schema::{
     Annotated, Annotation, Concept, Decision, ModelInfo, Outcome, Page, RasaParse, Ready, Turn, Undone,
 };
-use serde_json::{Value, json};
-use support::{Running, config, model};
+use support::{Running, config, model, other_model};
 
 #[test]
 fn annotate_says_what_the_engine_says() {
@@ -29,6 +29,53 @@ fn annotate_says_what_the_engine_says() {
     }
     let asked: Annotation = server.post("/v1/annotate", &json!({ "text": "play zorblax road now" })).ok(200);
     assert_eq!((asked.decision, asked.about), (Decision::Ask, Some(0)));
+}
+
+/// What the engine says with this threshold.
+fn judged(file: &std::path::Path, text: &str, threshold: f64) -> String {
+    let model = Model::load(file).unwrap().with_threshold(threshold).unwrap();
+    let annotation = model.worker().annotate(text, Tokenization::Raw);
+    serde_json::to_string(&Remembered { annotation, memory: Vec::new() }).unwrap()
+}
+
+#[test]
+fn annotate_takes_another_threshold() {
+    // One that finds spans, and one that labels words.
+    for (file, text) in
+        [(model(), "play abbey road now"), (other_model(), "what flights leave from boston to denver")]
+    {
+        let server = Running::start(Config { model: file.clone(), ..config() });
+        let ask =
+            |threshold: f64| server.post("/v1/annotate", &json!({ "text": text, "threshold": threshold }));
+        for (threshold, decision) in [(-1e6, Decision::Ask), (1e6, Decision::Act)] {
+            let answer = ask(threshold);
+            let annotation: Annotation = answer.ok(200);
+            assert_eq!(annotation.decision, decision, "{threshold}: {}", answer.text());
+            let n_unknown = annotation.spans.iter().filter(|span| span.slot == "unknown").count();
+            assert_eq!(n_unknown > 0, decision == Decision::Ask, "{}", answer.text());
+            assert_eq!(answer.text(), judged(&file, text, threshold));
+        }
+        // It is for that request alone. The model's own, if it has one, is as none.
+        let plain = server.post("/v1/annotate", &json!({ "text": text }));
+        let info: ModelInfo = server.get("/v1/model").ok(200);
+        if let Some(own) = info.threshold.and_then(|threshold| threshold["value"].as_f64()) {
+            assert_eq!(ask(own).text(), plain.text());
+        }
+        let several = server.post("/v1/annotate", &json!({ "texts": [text, text], "threshold": -1e6 }));
+        let one = ask(-1e6);
+        assert_eq!(several.text(), format!("{{\"annotations\":[{0},{0}]}}", one.text()));
+    }
+}
+
+#[test]
+fn what_was_taught_is_known_with_any_threshold() {
+    let server = Running::start(config());
+    let concept: Concept =
+        server.post("/v1/concepts", &json!({ "phrase": "zorblax road", "slot": "album" })).ok(201);
+    let request = json!({ "text": "play zorblax road now", "threshold": -1e6 });
+    let known: Annotation = server.post("/v1/annotate", &request).ok(200);
+    assert_eq!(known.memory[0].concept, concept.id);
+    assert_eq!((known.spans[0].slot.as_str(), known.decision), ("album", Decision::Act));
 }
 
 #[test]
@@ -73,6 +120,10 @@ fn refusals() {
         ("POST", "/v1/annotate", r#"{"text": "a", "texts": []}"#, 422, "wrong_shape"),
         ("POST", "/v1/annotate", r#"{"text": "a", "reading": "tea leaves"}"#, 422, "wrong_shape"),
         ("POST", "/v1/annotate", r#"{"text": "a", "colour": "red"}"#, 422, "wrong_shape"),
+        ("POST", "/v1/annotate", r#"{"text": "a", "threshold": "high"}"#, 422, "wrong_shape"),
+        ("POST", "/v1/annotate", r#"{"text": "a", "threshold": [1]}"#, 422, "wrong_shape"),
+        ("POST", "/v1/annotate", r#"{"text": "a", "threshold": 1e999}"#, 400, "bad_json"),
+        ("POST", "/v1/annotate", r#"{"text": "a", "threshold": NaN}"#, 400, "bad_json"),
         ("POST", "/v1/annotate", &text(21), 422, "too_long"),
         ("POST", "/v1/annotate", r#"{"texts": ["a", "b", "c"]}"#, 422, "too_many"),
         ("POST", "/v1/annotate", &text(600), 413, "too_large"),

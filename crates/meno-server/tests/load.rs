@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use meno_server::Config;
-use meno_server::schema::{Annotation, ModelInfo};
 use serde_json::{Value, json};
+use support::schema::{Annotation, ModelInfo};
 use support::{Client, Running, config, model, other_model, within};
 
 /// Some seconds of work for one thread.

@@ -5,8 +5,8 @@ mod support;
 use std::time::Duration;
 
 use meno_server::Config;
-use meno_server::schema::{Annotation, Concept, Outcome, Page, Ready, Turn};
 use serde_json::{Value, json};
+use support::schema::{Annotation, Concept, Outcome, Page, Ready, Turn};
 use support::{Database, Running, config, within};
 
 fn on(store: &str) -> Running {

@@ -16,10 +16,4 @@ pub const KNOWN: &[(Check, &str, &str)] = &[
     (Sizes, "crates/meno/src/encoder/tests/parts.rs", "lstm"),
     (Sizes, "crates/meno/tests/artifact.rs", "damaged_documents"),
     (Sizes, "crates/meno/tests/logits.rs", "bad_lines_are_named"),
-    (Messages, "crates/meno-server/src/access.rs", "meno token"),
-    (Messages, "crates/meno-server/src/engine.rs", "--threads"),
-    (Messages, "crates/meno-server/src/extract.rs", "--max-body"),
-    (Messages, "crates/meno-server/src/lib.rs", "--tokens"),
-    (Messages, "crates/meno-server/src/lib.rs", "meno token"),
-    (Messages, "crates/meno-server/src/lib.rs", "--listen"),
 ];

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use meno::decision::Policy;
 use meno::engine::Tokenization;
 use meno::memory::Remembered;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,10 @@ pub(crate) struct AnnotateRequest {
     /// How the text is cut into words.
     #[serde(default)]
     reading: ReadingName,
+    /// Above which uncertainty something is unknown, in place of the model's own threshold.
+    #[serde(default)]
+    #[schema(nullable = false, example = 0.5)]
+    threshold: Option<f64>,
 }
 
 /// How text is cut into words.
@@ -64,9 +69,10 @@ pub(crate) async fn annotate(
         ReadingName::Text => Tokenization::Raw,
         ReadingName::Words => Tokenization::Pretokenized,
     };
-    let has_syntax = request.syntax;
+    let (has_syntax, threshold) = (request.syntax, request.threshold);
     let said = app.said(texts.iter().map(String::as_str));
     let work = move |context: &mut Context<'_>| {
+        let policy = policy(context, threshold)?;
         let mut json = Vec::with_capacity(512 * texts.len());
         if !is_one {
             json.extend_from_slice(b"{\"annotations\":[");
@@ -75,16 +81,25 @@ pub(crate) async fn annotate(
             if idx > 0 {
                 json.push(b',');
             }
-            let remembered = context.annotate(text, reading, caller.owner.user());
+            let remembered = context.annotate(policy.as_ref(), text, reading, caller.owner.user());
             write(&mut json, remembered, has_syntax.then_some(&mut *context));
         }
         if !is_one {
             json.extend_from_slice(b"]}");
         }
-        json
+        Ok::<_, Problem>(json)
     };
-    let json = app.engine.run(work).await?;
+    let json = app.engine.run(work).await??;
     Ok(said.with(reply::json(StatusCode::OK, json)))
+}
+
+/// What decides if the threshold is another than the model's.
+fn policy(context: &Context<'_>, threshold: Option<f64>) -> Result<Option<Policy>, Problem> {
+    let policy = |value| context.worker.model().policy().with_threshold(value);
+    threshold
+        .map(policy)
+        .transpose()
+        .map_err(|error| Problem::new(Code::WrongShape, error.to_string(), error.hint().unwrap_or_default()))
 }
 
 /// The texts of a request, and whether it is one that stands alone.

@@ -11,12 +11,13 @@ mod rasa;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::OriginalUri;
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, ResponseBuilder};
+use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, ResponseBuilder, Server};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -41,8 +42,9 @@ struct Description;
 pub(crate) fn router(app: Arc<App>) -> Router {
     let (router, mut document) = described().split_for_parts();
     complete(&mut document);
-    let document = document.to_json().expect("a document of plain data can be written");
-    let openapi = move || async { reply::json(StatusCode::OK, document) };
+    let openapi = move |OriginalUri(uri): OriginalUri| async move {
+        reply::value(StatusCode::OK, &placed(document, uri.path()))
+    };
     router
         .route("/openapi.json", get(openapi))
         .merge(page::router())
@@ -52,6 +54,15 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         })
         .layer(from_fn_with_state(app.clone(), around::around))
         .with_state(app)
+}
+
+/// The document for where it was asked for: the addresses in it begin where the router is mounted.
+fn placed(mut document: Document, path: &str) -> Document {
+    let prefix = path.strip_suffix("/openapi.json").unwrap_or_default();
+    if !prefix.is_empty() {
+        document.servers = Some(vec![Server::new(prefix)]);
+    }
+    document
 }
 
 fn described() -> OpenApiRouter<Arc<App>> {

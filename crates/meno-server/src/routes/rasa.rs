@@ -84,7 +84,7 @@ pub(crate) async fn parse(
     demand_short(&app, "the text", &text)?;
     let said = app.said([text.as_str()]);
     let work = move |context: &mut Context<'_>| {
-        let remembered = context.annotate(&text, Tokenization::Raw, caller.owner.user());
+        let remembered = context.annotate(None, &text, Tokenization::Raw, caller.owner.user());
         let choices = context.worker.intents();
         let parsed = Parsed {
             text: &text,

@@ -2,6 +2,10 @@
 
 #![allow(dead_code)]
 
+/// The shapes of answers, as the server tells them.
+#[path = "../../src/schema.rs"]
+pub mod schema;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -285,7 +289,7 @@ impl Answer {
 
     /// The status and the code of a refusal, which has the shape that all have.
     pub fn refusal(&self) -> (u16, String) {
-        let failure: meno_server::schema::Failure = self.read();
+        let failure: schema::Failure = self.read();
         assert!(!failure.error.message.is_empty());
         (self.status, failure.error.code)
     }

@@ -1,0 +1,110 @@
+//! What answers, and the threads behind it.
+
+use std::sync::{Arc, Weak};
+
+use axum::Router;
+use axum::response::Response;
+use meno_store::{Access as StoreAccess, Assistant, Memory, Result};
+use tokio::sync::Semaphore;
+
+use crate::access::Access;
+use crate::engine::{Engine, Loaded};
+use crate::metrics::Metrics;
+use crate::sessions::Sessions;
+use crate::{Config, around, listen, routes, setting};
+
+/// Loads the model, opens the store and starts the threads; what answers, and a handle to it.
+///
+/// The router is mounted in an axum application, as it is or under a prefix: the page, its files and `/openapi.json` find each
+/// other there. The threads end when the router and its clones are gone, or by [`Handle::stop`]. Requests are answered on the
+/// application's tokio runtime, which must have its clock enabled (`enable_time`).
+///
+/// Without tokens everybody whom the application lets through may do everything, as long as they call it by an address or
+/// `localhost`; an application with a name needs tokens.
+pub fn router(config: Config) -> Result<(Router, Handle)> {
+    // To open a PostgreSQL store is not allowed on a thread of an async runtime.
+    let (router, app) = std::thread::scope(|scope| scope.spawn(|| start(config)).join())
+        .unwrap_or_else(|mistake| std::panic::resume_unwind(mistake))?;
+    Ok((router, Handle(Arc::downgrade(&app))))
+}
+
+/// As [`router`], with what is behind it.
+pub(crate) fn start(config: Config) -> Result<(Router, Arc<App>)> {
+    let access = Access::new(config.tokens.clone(), config.owner.clone())?;
+    let loaded = Loaded::read(&config.model)?;
+    let memory = match &config.store {
+        Some(location) => Memory::open(location, StoreAccess::Create)?,
+        None => Memory::volatile()?,
+    };
+    let memory = memory.with_spelling(config.spelling);
+    let engine = Engine::start(loaded, memory.clone(), config.threads, config.queue, config.timeout)?;
+    let app = Arc::new(App {
+        engine,
+        memory,
+        assistant: Arc::new(config.assistant.clone()),
+        sessions: Sessions::new(config.sessions, config.session_lifetime),
+        access,
+        metrics: Metrics::default(),
+        connections: Arc::new(Semaphore::new(config.connections)),
+        config,
+    });
+    Ok((routes::router(app.clone()), app))
+}
+
+/// What is behind a [`router`]; it does not keep it alive.
+#[derive(Clone)]
+pub struct Handle(Weak<App>);
+
+impl Handle {
+    /// Reads the model and the tokens again, which waits for a disk. Requests under way are answered by the old model; what
+    /// cannot be read leaves everything as it is.
+    pub fn reload(&self) -> Result<()> {
+        let app = self.0.upgrade();
+        let app = app.ok_or_else(|| setting("nothing answers any more".to_owned(), "make another router"))?;
+        routes::reload(&app)?;
+        Ok(())
+    }
+
+    /// Finishes what waits for the model and ends its threads. What is asked of it later is refused.
+    pub fn stop(&self) {
+        if let Some(app) = self.0.upgrade() {
+            app.engine.stop();
+        }
+    }
+}
+
+/// What requests share.
+pub(crate) struct App {
+    pub config: Config,
+    pub engine: Engine,
+    pub memory: Memory,
+    pub assistant: Arc<Assistant>,
+    pub sessions: Sessions,
+    pub access: Access,
+    pub metrics: Metrics,
+    pub connections: Arc<Semaphore>,
+}
+
+impl App {
+    pub fn n_connections(&self) -> usize {
+        listen::n_open(&self.connections, self.config.connections)
+    }
+
+    /// What was said, for the log if it is to have it.
+    pub fn said<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Heard {
+        let is_wanted = self.config.log && self.config.log_text;
+        Heard(is_wanted.then(|| around::Said(texts.into_iter().collect::<Vec<_>>().join("\n"))))
+    }
+}
+
+/// What was said, on its way to the log.
+pub(crate) struct Heard(Option<around::Said>);
+
+impl Heard {
+    pub fn with(self, mut response: Response) -> Response {
+        if let Some(said) = self.0 {
+            response.extensions_mut().insert(said);
+        }
+        response
+    }
+}
