@@ -58,6 +58,7 @@ impl Hint {
                 Hint::Instead("train anew without --resume, or with the same data and settings")
             }
             ErrorKind::Threads => Hint::And(" with --threads"),
+            ErrorKind::Access => Hint::And("; `meno token OWNER RIGHTS` makes one for --tokens FILE"),
             _ => Hint::Library,
         }
     }

@@ -128,10 +128,8 @@ impl Tokens {
     fn parse(path: &Path, text: &str) -> Result<Tokens> {
         let lines = text.lines().zip(1..).map(|(line, number)| (line.trim(), number));
         let lines = lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
-        let refuse = |line: usize, problem: &str| Error::Corpus {
-            path: path.to_owned(),
-            line,
-            problem: problem.to_owned(),
+        let refuse = |line: usize, problem: &str| Error::Access {
+            problem: format!("{}:{line}: {problem}", path.display()),
             hint: "a line is `owner rights sha256`, the last of them the hash of the token".to_owned(),
         };
         let token = |(line, number): (&str, usize)| {

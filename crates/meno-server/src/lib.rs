@@ -157,10 +157,9 @@ impl Server {
     pub fn bind(config: Config) -> Result<Server> {
         let addresses = resolve(&config.listen)?;
         if config.tokens.is_none() && addresses.iter().any(|address| !address.ip().is_loopback()) {
-            return Err(setting(
-                format!("{} can be reached by others, and there are no tokens", config.listen),
-                "make a token for each who may ask, or listen on 127.0.0.1",
-            ));
+            let problem = format!("{} can be reached by others, and there are no tokens", config.listen);
+            let hint = "make a token for each who may ask, or listen on 127.0.0.1".to_owned();
+            return Err(Error::Access { problem, hint }.into());
         }
         let (router, app) = app::start(config)?;
         let failed = |error: std::io::Error| {

@@ -166,6 +166,14 @@ pub enum Error {
         /// What to do about it.
         hint: String,
     },
+    /// Who may ask a server is not said, or cannot be read.
+    #[error("{problem}")]
+    Access {
+        /// What is wrong, with the file and line if there are any.
+        problem: String,
+        /// What to do about it.
+        hint: String,
+    },
     /// A training was stopped before there was a model.
     #[error("the training was stopped")]
     Stopped,
@@ -261,6 +269,8 @@ pub enum ErrorKind {
     Evaluation,
     /// See [`Error::Architecture`].
     Architecture,
+    /// See [`Error::Access`].
+    Access,
     /// See [`Error::Stopped`].
     Stopped,
     /// See [`Error::Trained`].
@@ -296,6 +306,7 @@ impl Error {
             Error::Threshold { .. } => ErrorKind::Threshold,
             Error::Evaluation { .. } => ErrorKind::Evaluation,
             Error::Architecture { .. } => ErrorKind::Architecture,
+            Error::Access { .. } => ErrorKind::Access,
             Error::Stopped => ErrorKind::Stopped,
             Error::Trained { .. } => ErrorKind::Trained,
             Error::Checkpoint { .. } => ErrorKind::Checkpoint,
@@ -315,6 +326,7 @@ impl Error {
             | Error::Threshold { hint, .. }
             | Error::Evaluation { hint, .. }
             | Error::Architecture { hint, .. }
+            | Error::Access { hint, .. }
             | Error::Concept { hint, .. } => hint.as_str(),
             Error::Format { .. } => "name another format, or mend the line",
             Error::Alignment { .. } => "every word needs one label",
