@@ -195,7 +195,7 @@ mod tests {
             "a O\nb\n",
             &expect![[r#"
             x.conll:2: `b` has fewer than 2 columns
-            hint: name another format with `--from`, or mend the line"#]],
+            hint: name another format, or mend the line"#]],
         );
         check(
             "a O\nb B-\n",

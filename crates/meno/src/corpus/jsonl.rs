@@ -202,25 +202,25 @@ mod tests {
             &format!("{good}\n{{\"tokens\":[\"a\"]}}"),
             &expect![[r#"
             x.jsonl:2: missing field `ner_tags`, at column 16
-            hint: name another format with `--from`, or mend the line"#]],
+            hint: name another format, or mend the line"#]],
         );
         check(
             r#"{"tokens":["a","b"],"ner_tags":["O"]}"#,
             &expect![[r#"
             x.jsonl:1: 2 words but 1 labels
-            hint: every word needs one label; `meno data check DIR` lists all such lines"#]],
+            hint: every word needs one label"#]],
         );
         check(
             &format!("{good}\n{{\"tokens\": oops"),
             &expect![[r#"
             x.jsonl:2: expected value, at column 12
-            hint: name another format with `--from`, or mend the line"#]],
+            hint: name another format, or mend the line"#]],
         );
         check(
             r#"{"tokens":[""],"ner_tags":["O"]}"#,
             &expect![[r#"
             x.jsonl:1: token 1 is empty
-            hint: name another format with `--from`, or mend the line"#]],
+            hint: name another format, or mend the line"#]],
         );
     }
 }

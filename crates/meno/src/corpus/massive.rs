@@ -145,13 +145,13 @@ mod tests {
             r#"{"utt": "a b", "annot_utt": "a [x : c]"}"#,
             &expect![[r#"
             x.jsonl:1: `annot_utt` says `a c` but `utt` says `a b`
-            hint: name another format with `--from`, or mend the line"#]],
+            hint: name another format, or mend the line"#]],
         );
         check(
             r#"{"utt": "a b", "annot_utt": 7}"#,
             &expect![[r#"
             x.jsonl:1: invalid type: integer `7`, expected a string, at column 29
-            hint: name another format with `--from`, or mend the line"#]],
+            hint: name another format, or mend the line"#]],
         );
     }
 }

@@ -259,37 +259,37 @@ mod tests {
             "nlu:\n- intent: a\n  examples: |\n    - b\n    c\n",
             &expect![[r#"
                 x.yml:5: `c` does not begin with `- `
-                hint: name another format with `--from`, or mend the line"#]],
+                hint: name another format, or mend the line"#]],
         );
         check(
             "nlu:\n- intent: a\n  examples: |\n    - [b]{\"x\": 1}\n",
             &expect![[r#"
             x.yml:4: `{"x": 1}` is not an entity: missing field `entity`, at column 8
-            hint: name another format with `--from`, or mend the line"#]],
+            hint: name another format, or mend the line"#]],
         );
         check(
             "nlu:\n- intent: [a\n",
             &expect![[r#"
             x.yml:3: while parsing a flow sequence, expected ',' or ']'
-            hint: name another format with `--from`, or mend the line"#]],
+            hint: name another format, or mend the line"#]],
         );
         check(
             "version: 3\n",
             &expect![[r#"
             x.yml:1: there is no `nlu` section
-            hint: name another format with `--from`, or mend the line"#]],
+            hint: name another format, or mend the line"#]],
         );
         check(
             "nlu:\n- intent: a\n",
             &expect![[r#"
             x.yml:2: intent `a` has no `examples`
-            hint: name another format with `--from`, or mend the line"#]],
+            hint: name another format, or mend the line"#]],
         );
         check(
             "nlu: &a\n- *a\n",
             &expect![[r#"
             x.yml:2: YAML aliases are not supported
-            hint: name another format with `--from`, or mend the line"#]],
+            hint: name another format, or mend the line"#]],
         );
     }
 }

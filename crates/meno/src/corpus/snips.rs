@@ -199,19 +199,19 @@ mod tests {
             "{\"A\": [\n {\"data\": [{\"txt\": \"a\"}]}]}",
             &expect![[r#"
             x.json:2: missing field `text`, at column 22
-            hint: name another format with `--from`, or mend the line"#]],
+            hint: name another format, or mend the line"#]],
         );
         check(
             "{\"A\": [\n {\"data\": [",
             &expect![[r#"
             x.json:2: EOF while parsing a list, at column 11
-            hint: name another format with `--from`, or mend the line"#]],
+            hint: name another format, or mend the line"#]],
         );
         check(
             "{\"A\": [\n\n {\"data\": [{\"text\": \" \", \"entity\": \"x\"}]}]}",
             &expect![[r#"
             x.json:3: slot `x` holds no word
-            hint: name another format with `--from`, or mend the line"#]],
+            hint: name another format, or mend the line"#]],
         );
     }
 }
