@@ -3,7 +3,7 @@
 
     scripts/check_syntax_data.py [DATA] [MODEL]
 
-DATA is $MENO_DATA or ../shared/data, MODEL models/english.syntax. Works out which sentences of the treebanks may be
+DATA is $MENO_DATA or ../shared/data, MODEL crates/meno-english-syntax/english.syntax. Works out which sentences of the treebanks may be
 trained on and compares their number and fingerprint with the training record in the model file. Shares no code with the
 trainer.
 """
@@ -39,7 +39,7 @@ def held_out(data):
 
 def main():
     data = Path(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("MENO_DATA", ROOT.parent / "shared/data"))
-    model = Path(sys.argv[2] if len(sys.argv) > 2 else ROOT / "models/english.syntax")
+    model = Path(sys.argv[2] if len(sys.argv) > 2 else ROOT / "crates/meno-english-syntax/english.syntax")
     excluded = {utterance for _, _, utterance in held_out(data)}
     everything = [key(words) for name in TREEBANKS for words in sentences(data / "ud" / name)]
     allowed = [sentence for sentence in everything if sentence not in excluded]

@@ -1,10 +1,10 @@
-"""Makes `models/english.vectors`, what is known of English words, from WordLlama (MIT, Lee Miller) and
+"""Makes `crates/meno-english/english.vectors`, what is known of English words, from WordLlama (MIT, Lee Miller) and
 spacy-lookups-data (MIT, Explosion).
 
     pip install numpy==2.4.6 safetensors==0.7.0
     pip download --no-deps wordllama==0.4.0.post1 spacy-lookups-data==1.0.5
     unzip wordllama-*.whl -d packages; unzip spacy_lookups_data-*.whl -d packages
-    python scripts/word_vectors.py packages models/english.vectors
+    python scripts/word_vectors.py packages crates/meno-english/english.vectors
 
 WordLlama has a vector for each of the 32,000 pieces of the Llama 2 tokenizer. What people say has no capitals, so
 pieces that differ in them alone become one, with the mean of their vectors. Pieces of other letters than Latin ones,
