@@ -1,6 +1,6 @@
 //! From the words of an utterance to [`Emissions`]: the only stage that sees networks.
 //!
-//! An [`Encoder`] has its weights and never changes; a [`Session`] has the buffers of one thread. A new kind of encoder is a
+//! An [`Encoder`] has its weights and never changes; a `Session` has the buffers of one thread. A new kind of encoder is a
 //! folder here, a variant of each, an architecture in the model file and a golden; the compiler lists the rest.
 
 mod slot_gated;
