@@ -32,5 +32,5 @@ cargo build --release --locked --quiet -p meno-cli
 meno=${CARGO_TARGET_DIR:-target}/release/meno
 rm -f target/browser/{concepts,words}.model
 "$meno" train data/concepts -o target/browser/concepts.model --seed 1
-"$meno" train data/concepts -o target/browser/words.model --seed 1 --recipe paper --epochs 8
+"$meno" train data/concepts -o target/browser/words.model --seed 1 --architecture slot-gated --epochs 8
 "$venv/bin/python" scripts/browser_test.py "$meno" target/browser/{concepts,words}.model target/browser "$@"

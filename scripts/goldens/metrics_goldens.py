@@ -10,7 +10,7 @@ Run from the root of the repository, with scikit-learn 1.9 and SciPy 1.17 (pip i
 - brier: scikit-learn's brier_score_loss for many classes, not halved.
 - risk_coverage: the mean over all orders of tied words, each order counted word by word.
 - t_tests: SciPy's ttest_rel and ttest_ind(equal_var=False).
-- new_concepts: the four scorings with sets of spans, counted as the definitions in meno::metrics::new_concepts say.
+- new_concepts: the four ways of counting with sets of spans, counted as the definitions in meno::metrics::new_concepts say.
 """
 
 import itertools
@@ -115,8 +115,8 @@ def chunks(labels):
     return spans
 
 
-def scorings(gold, truth, predicted):
-    """Precision, recall and F1 in percent for a, b, c and d."""
+def counts(gold, truth, predicted):
+    """Precision, recall and F1 in percent by the four ways of counting."""
     correct = claimed = overlapping = known = n_predicted = n_new = n_gold = 0
     for labels, true_labels, guess in zip(gold, truth, predicted):
         spans = chunks(labels)
@@ -132,10 +132,10 @@ def scorings(gold, truth, predicted):
             wrong = slot != "unknown" and not hit and (i, j, slot) not in old
             overlapping += wrong and any(i < end and start < j for start, end in new)
     return {
-        "a": scores(correct, claimed, n_new),
-        "b": scores(correct + known, n_predicted, n_gold),
-        "c": scores(correct, claimed + overlapping, n_new),
-        "d": scores(correct, n_predicted, n_new),
+        "unknown": scores(correct, claimed, n_new),
+        "all_slots": scores(correct + known, n_predicted, n_gold),
+        "strict": scores(correct, claimed + overlapping, n_new),
+        "any": scores(correct, n_predicted, n_new),
     }
 
 
@@ -167,7 +167,7 @@ def new_concepts(rng):
     pairs = [utterance(rng) for _ in range(rng.randint(1, 8))]
     gold, truth = [gold for gold, _ in pairs], [truth for _, truth in pairs]
     predicted = [guess(rng, *pair) for pair in pairs]
-    return {"gold": gold, "truth": truth, "predicted": predicted, "scores": scorings(gold, truth, predicted)}
+    return {"gold": gold, "truth": truth, "predicted": predicted, "scores": counts(gold, truth, predicted)}
 
 
 def main():

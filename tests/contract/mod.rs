@@ -190,7 +190,7 @@ pub enum Origin {
     },
 }
 
-/// The splits of `data/concepts` that are trained on and judged by: the small ones.
+/// The splits of `data/concepts` that are trained on and evaluated by: the small ones.
 pub const SPLITS: [(&str, &str); 2] = [("train", "test"), ("valid", "valid")];
 
 impl Origin {

@@ -25,7 +25,7 @@ Examples:
   meno chat my.model < requests.txt                    a line is a turn
 
 It shows what it makes of a request, asks about what it does not know, and learns the answer: a type by its name or number,
-yes or no, another name for something (`it's what I call my workout mix`), other limits (`no, just regrets`), a new type (`it's
+yes or no, another name for something (`it's what I call my workout mix`), other boundaries (`no, just regrets`), a new type (`it's
 a podcast`), or `never mind`.
 
 ";
@@ -118,7 +118,7 @@ impl Chat {
             match line.strip_prefix(':') {
                 None => self.turn(line)?,
                 Some("quit" | "q") => break,
-                Some(command) => self.obey(command)?,
+                Some(command) => self.execute(command)?,
             }
         }
         Ok(())
@@ -165,7 +165,7 @@ impl Chat {
         pieces.iter().enumerate().map(piece).collect()
     }
 
-    fn obey(&mut self, command: &str) -> Result<()> {
+    fn execute(&mut self, command: &str) -> Result<()> {
         let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
         let done = match name {
             "help" | "h" => return print(COMMANDS),

@@ -28,7 +28,7 @@ const VALID: FolderText<'static> = split!("valid");
 const TEST: FolderText<'static> = split!("test");
 const NEW: FolderText<'static> = FolderText { truth: Some(file!("new", "seq.true")), ..split!("new") };
 
-/// To train, judge and test on.
+/// To train on, to validate on and to test on.
 pub fn dataset() -> Result<Dataset> {
     let [train, valid, test] = [("train", TRAIN), ("valid", VALID), ("test", TEST)].map(read);
     Ok(Dataset { train: train?, valid: valid?, test: test? })

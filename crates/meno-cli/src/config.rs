@@ -7,6 +7,17 @@ use meno::train::{Architecture, CalibrationSettings, MentionReplacement, SpanTag
 use meno::{Error, Result};
 use toml::{Table, Value};
 
+/// What settings are called here and, since the model file has other names for them, there; both are read.
+const KEPT_NAMES: [(&str, &str); 4] = [
+    ("span_tagger", "tagger"),
+    ("replacement", "substitution"),
+    ("mentions", "concepts"),
+    ("char_cnn", "letters"),
+];
+
+/// The one setting that need not be there to be set.
+const REPLACED_SLOTS: [&str; 2] = ["span_tagger.replacement.open", "tagger.substitution.open"];
+
 /// The settings in TOML, with what each means.
 pub fn print(settings: &TrainSettings) -> String {
     let TrainSettings { epochs, batch, rate, slot_weight, dropout, clip, embedding, hidden, seed, .. } =
@@ -62,7 +73,7 @@ fn print_tagger(settings: &SpanTaggerSettings) -> String {
         layers,
         character,
         filters,
-        letters,
+        char_cnn,
         vectors,
         unknown_words,
         outside_penalty,
@@ -77,14 +88,14 @@ fn print_tagger(settings: &SpanTaggerSettings) -> String {
     };
     format!(
         "
-[tagger]
+[span_tagger]
 # layers of the LSTM: 1 or 2
 layers = {layers}
 # width of a character's embedding, and filters over the characters of a word: multiples of 16
 character = {character}
 filters = {filters}
-# whether the letters of a word are read
-letters = {letters}
+# whether the characters of a word are read
+char_cnn = {char_cnn}
 # whether words have the frozen vectors that come with the program
 vectors = {vectors}
 # words that occur n times are read as never seen with probability a / (a + n): a
@@ -94,20 +105,20 @@ outside_penalty = {outside_penalty:?}
 # the learning rate falls evenly to this share of it
 last_rate = {last_rate:?}
 
-# concepts are put in the place of others, their labels stay
-[tagger.substitution]
-# share of utterances in which that is done, and share of their concepts
+# mention replacement: values are put in the place of others, their labels stay
+[span_tagger.replacement]
+# share of utterances in which that is done, and share of their spans
 utterances = {utterances:?}
-concepts = {mentions:?}
-# of these, share that get another value of the slot, and share that get one of any open slot; others are made up
+mentions = {mentions:?}
+# of these, share that get another value of the slot, and share that get one of any open slot; others are synthetic
 same_slot = {same_slot:?}
 any_slot = {any_slot:?}
-# of those made up, share that keep the frequent words of a value of the slot
+# of the synthetic ones, share that keep the frequent words of a value of the slot
 patterns = {patterns:?}
-# of made-up words, share that are spliced from two; of all, share that are made of words of the slot
+# of synthetic words, share that are spliced from two; of all, share that are made of words of the slot
 spliced = {spliced:?}
 same_words = {same_words:?}
-# slots whose concepts are replaced; by default those with many different values, or some that are names
+# slots whose values are replaced; by default those with many different values, or some that are names
 {open}
 "
     )
@@ -130,14 +141,16 @@ fn parse(text: &str, base: TrainSettings) -> Result<TrainSettings, String> {
 }
 
 fn lay_over(settings: &mut Table, file: Table, within: &str) -> Result<(), String> {
-    for (name, value) in file {
-        let path = format!("{within}{name}");
-        match (settings.get_mut(&name), value) {
+    for (typed, value) in file {
+        let path = format!("{within}{typed}");
+        let kept =
+            KEPT_NAMES.iter().find(|(name, _)| *name == typed).map_or(typed, |(_, kept)| (*kept).to_owned());
+        match (settings.get_mut(&kept), value) {
             (Some(Value::Table(settings)), Value::Table(file)) => {
                 lay_over(settings, file, &format!("{path}."))?
             }
-            (None, value) if path == "tagger.substitution.open" => {
-                settings.insert(name, value);
+            (None, value) if REPLACED_SLOTS.contains(&path.as_str()) => {
+                settings.insert(kept, value);
             }
             (None, _) => return Err(format!("there is no setting `{path}`")),
             (Some(Value::Float(setting)), Value::Integer(value)) => *setting = value as f64,
@@ -178,13 +191,20 @@ mod tests {
             assert!(problem.contains(expected), "{text}: {problem}");
         };
         check("epoch = 3", "there is no setting `epoch`");
-        check("[tagger]\nfilter = 3", "there is no setting `tagger.filter`");
+        check("[span_tagger]\nfilter = 3", "there is no setting `span_tagger.filter`");
         check("[calibrate]\nlambda = 1", "there is no setting `calibrate`");
         check("epochs = \"many\"", "invalid type: string");
         check("epochs = ", "line 1");
-        let settings =
-            parse("rate = 1\n[tagger.substitution]\nopen = [\"city\"]", TrainSettings::default()).unwrap();
-        assert_eq!(settings.rate, 1.0);
-        assert_eq!(settings.span_tagger().unwrap().replacement.open, Some(vec!["city".to_owned()]));
+    }
+
+    /// By its name, and by the one it had before.
+    #[test]
+    fn slots_to_replace() {
+        for table in ["span_tagger.replacement", "tagger.substitution"] {
+            let text = format!("rate = 1\n[{table}]\nopen = [\"city\"]");
+            let settings = parse(&text, TrainSettings::default()).unwrap();
+            assert_eq!(settings.rate, 1.0);
+            assert_eq!(settings.span_tagger().unwrap().replacement.open, Some(vec!["city".to_owned()]));
+        }
     }
 }

@@ -74,7 +74,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
         [&dataset.train, &dataset.valid, &dataset.test].map(|corpus| corpus.utterances.len());
     line(
         "corpus",
-        format!("{n_train} utterances to learn from, {n_valid} to judge by, {n_test} to test on"),
+        format!("{n_train} utterances to learn from, {n_valid} to validate on, {n_test} to test on"),
     )?;
 
     let model = train(&args, &dataset, style)?;

@@ -11,7 +11,7 @@ use meno::syntax::phrase::Rule;
 use meno::{Error, Model, Result};
 use meno_experiment::concepts::{self, KnownReport, NewReport};
 use meno_experiment::paper::demand_new_concepts;
-use meno_experiment::unknown::{Cost, Gain, Judge};
+use meno_experiment::unknown::{Cost, Evaluator, Gain};
 use serde::Serialize;
 
 use crate::output::{note, pretty, print};
@@ -32,7 +32,7 @@ for several an array of them.
 
 A model with a threshold also says what calling words unknown costs: slot F1 with unknown spans counted as wrong. With
 --ood it says what that gives: precision, recall and F1 of the new concepts, which are B-unknown, I-unknown in seq.out
-and have their true slots in seq.true, counted in four ways (docs/math.md; c is the one to quote), and how well the
+and have their true slots in seq.true, counted in four ways (docs/math.md; strict is the one to quote), and how well the
 uncertainty tells their words from others. In JSON: unknown with score, threshold, phrases (the rule by which
 unknown words grow, if they do), slot_f1_before, slot_f1 and new_concepts.";
 
@@ -89,9 +89,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let corpus = split.read()?;
         let report = worker.evaluate(&corpus.utterances, mode)?.report();
         let (unknown, concepts) = if model.policy().is_span_level() {
-            (None, judge_concepts(&args, &model, &corpus, new.as_ref())?)
+            (None, evaluate_spans(&args, &model, &corpus, new.as_ref())?)
         } else {
-            (judge_unknown(&args, &model, &split.path, &corpus, new.as_ref())?, None)
+            (evaluate_words(&args, &model, &split.path, &corpus, new.as_ref())?, None)
         };
         results.push(Evaluated { path: &split.path, report, unknown, concepts });
     }
@@ -113,24 +113,24 @@ fn read_new_concepts(path: &Path) -> Result<Corpus> {
 }
 
 /// Which concepts the model calls unknown, and how good that is; nothing if it has no threshold.
-fn judge_concepts(
+fn evaluate_spans(
     args: &Args,
     model: &Model,
     test: &Corpus,
     new: Option<&Corpus>,
 ) -> Result<Option<Concepts>> {
     if args.score.is_some() {
-        let problem = "--score is a measure of words, but the model judges concepts".to_owned();
+        let problem = "--score is a measure of words, but the model scores whole spans".to_owned();
         return Err(Error::Setting { problem, hint: "leave it out".to_owned() });
     }
     let policy = model.policy();
     let Some(threshold) = &policy.threshold else { return Ok(None) };
-    let (known, new) = concepts::judge(model, test, new)?;
+    let (known, new) = concepts::evaluate(model, test, new)?;
     Ok(Some(Concepts { score: policy.scorer.name(), threshold: threshold.value, known, new }))
 }
 
 /// What the model or the arguments call unknown, and how good that is; nothing if neither does.
-fn judge_unknown(
+fn evaluate_words(
     args: &Args,
     model: &Model,
     split: &Path,
@@ -151,11 +151,11 @@ fn judge_unknown(
     };
     let beside = |name: &str| corpus::read_split(folder, name);
     let train = if measure.compares_states() { beside("train")? } else { Corpus::default() };
-    let judge = Judge::new(model, measure, &train, args.seed)?;
+    let evaluator = Evaluator::new(model, measure, &train, args.seed)?;
     let stored = policy.threshold.as_ref().filter(|_| policy.scorer.name() == measure.name());
-    let chosen = |budget: f64| beside("valid").and_then(|valid| judge.threshold(budget, &valid));
+    let chosen = |budget: f64| beside("valid").and_then(|valid| evaluator.threshold(budget, &valid));
     let threshold = args.threshold.threshold(stored, chosen)?;
-    let (cost, gain) = judge.judge(&threshold, test, new)?;
+    let (cost, gain) = evaluator.evaluate(&threshold, test, new)?;
     Ok(Some(Unknown {
         score: measure.name(),
         threshold: threshold.value,
@@ -176,7 +176,7 @@ struct Evaluated<'a> {
     concepts: Option<Concepts>,
 }
 
-/// What a model that judges concepts calls unknown.
+/// What a model that scores whole spans calls unknown.
 #[derive(Serialize)]
 struct Concepts {
     score: &'static str,
@@ -206,10 +206,10 @@ impl Concepts {
             ),
             format!("needless questions in  {:6.2} % of the utterances", questions.needless_utterances),
         ];
-        if let Some(NewReport { scores, limits, auroc, questions }) = &self.new {
+        if let Some(NewReport { scores, boundaries, auroc, questions }) = &self.new {
             lines.push(String::new());
             lines.push(new_concepts_table(scores));
-            lines.push(format!("limits found           {limits:6.2} %"));
+            lines.push(format!("boundaries found       {boundaries:6.2} %"));
             lines.push(format!("silent errors          {:6.2} %", questions.silent_errors));
             lines.push(format!(
                 "asked about            {:6.2} %, needlessly {:.2} %",
@@ -273,9 +273,10 @@ impl Unknown {
 }
 
 fn new_concepts_table(found: &NewConceptScores) -> String {
-    let NewConceptScores { a, b, c, d, unknown_spans, found_unknown, found_named } = found;
+    let NewConceptScores { unknown, all_slots, strict, any, unknown_spans, found_unknown, found_named } =
+        found;
     let mut lines = vec!["new concepts        precision  recall      f1  support".to_owned()];
-    for (name, scores) in [("a", a), ("b, of all slots", b), ("c", c), ("d", d)] {
+    for (name, scores) in [("strict", strict), ("all slots", all_slots), ("unknown", unknown), ("any", any)] {
         let Scores { precision, recall, f1, support } = scores;
         lines.push(format!("{name:20} {precision:8.2} {recall:7.2} {f1:7.2} {support:8}"));
     }

@@ -52,7 +52,7 @@ impl Hint {
                 Hint::Instead("put `labels` into the file, or say `--corpus DIR`")
             }
             ErrorKind::Calibration => Hint::Instead("such a file is made by `meno logits fit VALID -o FILE`"),
-            ErrorKind::Architecture => Hint::Instead("train a model with --recipe paper"),
+            ErrorKind::Architecture => Hint::Instead("train a model with --architecture slot-gated"),
             ErrorKind::Trained => Hint::Instead("raise --epochs"),
             ErrorKind::Checkpoint => {
                 Hint::Instead("train anew without --resume, or with the same data and settings")
@@ -84,7 +84,7 @@ mod tests {
             (Error::Threads { problem: problem() }, "ask for fewer with --threads"),
             (
                 Error::Architecture { problem: problem(), hint: String::new() },
-                "train a model with --recipe paper",
+                "train a model with --architecture slot-gated",
             ),
             (
                 Error::Unwritable { path: path(), line: 1, problem: problem() },

@@ -25,50 +25,52 @@ impl From<SpellingArgs> for Spelling {
     }
 }
 
-/// Which model is trained.
+/// Which network is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Recipe {
-    /// Finds concepts and names them, and judges each as a whole.
-    Tagger,
-    /// The slot-gated tagger of the paper, calibrated or plain, which judges words.
-    Paper,
+pub enum ArchitectureName {
+    /// The default: a BiLSTM with a CRF that finds whole spans and scores each as a whole.
+    #[value(alias = "tagger")]
+    SpanTagger,
+    /// The slot-gated tagger of the paper, calibrated or plain, which scores words.
+    #[value(alias = "paper")]
+    SlotGated,
 }
 
-impl Recipe {
+impl ArchitectureName {
     /// What it is trained with unless something else is said.
     pub fn settings(self) -> TrainSettings {
         match self {
-            Recipe::Tagger => TrainSettings::default(),
-            Recipe::Paper => TrainSettings::calibrated(),
+            ArchitectureName::SpanTagger => TrainSettings::default(),
+            ArchitectureName::SlotGated => TrainSettings::calibrated(),
         }
     }
 }
 
 /// What was typed; what was not keeps its default, or the value of the training that goes on.
 ///
-/// Two defaults in a help text are those of the two recipes.
+/// Two defaults in a help text are those of the two architectures.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "How to train")]
 pub struct TrainArgs {
-    /// Passes over the data (30, paper 20).
+    /// Passes over the data (30, slot-gated 20).
     #[arg(long, value_name = "N")]
     epochs: Option<usize>,
-    /// Utterances of a step (32, paper 16).
+    /// Utterances of a step (32, slot-gated 16).
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
-    /// Width of the hidden state of one direction, a multiple of 16 (96, paper 64).
+    /// Width of the hidden state of one direction, a multiple of 16 (96, slot-gated 64).
     #[arg(long, value_name = "N")]
     hidden: Option<usize>,
     /// Width of a word embedding, a multiple of 16 (64).
     #[arg(long, value_name = "N")]
     embedding: Option<usize>,
-    /// Learning rate (0.0025, paper 0.002).
+    /// Learning rate (0.0025, slot-gated 0.002).
     #[arg(long, value_name = "X")]
     rate: Option<f32>,
-    /// How much the slots count in the loss, where the intent counts 1 (4, paper 16).
+    /// How much the slots count in the loss, where the intent counts 1 (4, slot-gated 16).
     #[arg(long, value_name = "X")]
     slot_weight: Option<f32>,
-    /// Share of activations that are dropped while training (0.4, paper 0.5).
+    /// Share of activations that are dropped while training (0.4, slot-gated 0.5).
     #[arg(long, value_name = "X")]
     dropout: Option<f32>,
 }
@@ -89,7 +91,7 @@ impl TrainArgs {
     }
 }
 
-/// What was typed about the second loss.
+/// What was typed about the entropy regularizer.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "How to learn what is unknown")]
 pub struct CalibrationArgs {
@@ -130,30 +132,32 @@ impl CalibrationArgs {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "How to learn what is unknown")]
 pub struct ThresholdArgs {
-    /// With --recipe paper, what measures the uncertainty of a word: entropy, confidence, entropy-plus-one, top-variance, softmax-entropy,
+    /// With --architecture slot-gated, what measures the uncertainty of a word: entropy, confidence, entropy-plus-one, top-variance, softmax-entropy,
     /// max-logit, energy or mutual-information; by default entropy, with --plain softmax-entropy.
     #[arg(long, value_name = "NAME")]
     score: Option<String>,
-    /// How many points of slot F1 saying `unknown` may cost on the valid split (0.5, paper 1).
+    /// How many points of slot F1 saying `unknown` may cost on the valid split (0.5, slot-gated 1).
     #[arg(long, value_name = "POINTS", allow_negative_numbers = true)]
     budget: Option<f64>,
     /// Not a budget but a promise: at most this share of in-domain concepts is called unknown, such as 0.02.
     #[arg(long, value_name = "SHARE", conflicts_with = "budget")]
     false_alarm: Option<f64>,
-    /// With --recipe paper, how unknown words grow to phrases.
+    /// With --architecture slot-gated, how unknown words grow to phrases.
     #[arg(long, value_enum, default_value_t)]
     phrases: Phrases,
 }
 
 impl ThresholdArgs {
-    /// What they mean for a recipe; refuses what only the other recipe has.
-    pub fn settings(&self, recipe: Recipe) -> Result<PolicySettings> {
-        match (recipe, &self.score, self.false_alarm) {
-            (Recipe::Tagger, Some(_), _) => return Err(only_with("--score", "it judges words by it")),
-            (Recipe::Paper, _, Some(_)) => {
+    /// What they mean for an architecture; refuses what only the other has.
+    pub fn settings(&self, architecture: ArchitectureName) -> Result<PolicySettings> {
+        match (architecture, &self.score, self.false_alarm) {
+            (ArchitectureName::SpanTagger, Some(_), _) => {
+                return Err(only_with("--score", "it scores words by it"));
+            }
+            (ArchitectureName::SlotGated, _, Some(_)) => {
                 return Err(Error::Setting {
                     problem: "--false-alarm is a promise about concepts".to_owned(),
-                    hint: "leave out --false-alarm, or leave out --recipe paper".to_owned(),
+                    hint: "leave out --false-alarm, or leave out --architecture slot-gated".to_owned(),
                 });
             }
             _ => {}
@@ -176,10 +180,10 @@ pub fn note_never_unknown(model: &Model) {
     }
 }
 
-/// Something was typed that only `--recipe paper` has.
+/// Something was typed that only `--architecture slot-gated` has.
 pub fn only_with(what: &str, why: &str) -> Error {
-    let problem = format!("{what} is of the tagger of the paper: {why}");
-    Error::Setting { problem, hint: "add --recipe paper, or leave it out".to_owned() }
+    let problem = format!("{what} is of the slot-gated tagger: {why}");
+    Error::Setting { problem, hint: "add --architecture slot-gated, or leave it out".to_owned() }
 }
 
 /// How unknown words are to grow to phrases.
@@ -309,7 +313,7 @@ mod tests {
         let defaults: Vec<_> = both
             .map(|((name, tagger), (_, paper))| match tagger == paper {
                 true => (name, paper),
-                false => (name, format!("{tagger}, paper {paper}")),
+                false => (name, format!("{tagger}, slot-gated {paper}")),
             })
             .collect();
         check(TrainArgs::augment_args(Command::new("train")), &defaults);

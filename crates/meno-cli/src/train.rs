@@ -19,7 +19,7 @@ use crate::config;
 use crate::interrupt::{self, Interrupt};
 use crate::output::{count, note, pretty, print};
 use crate::progress::{Time, Watcher};
-use crate::settings::{CalibrationArgs, Recipe, ThresholdArgs, TrainArgs};
+use crate::settings::{ArchitectureName, CalibrationArgs, ThresholdArgs, TrainArgs};
 use crate::settings::{note_never_unknown, only_with, threads};
 use crate::style::Style;
 
@@ -33,13 +33,13 @@ Examples:
 DIR has train, valid and perhaps test: folders with seq.in, seq.out and label, or files such as train.conll.
 If there is a test split, the model is measured on it at the end. The same data, settings and seed give the same bytes, whatever the threads.
 
-The model finds concepts and names them; it knows words by their letters and by what is known of English words, and
-learns from concepts that are put in the place of others. Concepts that it is less sure of than a threshold are called
-unknown, with their limits and its best guess. The threshold is the lowest that costs at most --budget points of slot F1
-on valid, or the one that keeps the promise of --false-alarm. Settings can be kept in a file: --print-config writes one,
+The model finds concepts and names them; it knows words by their characters and by what is known of English words, and
+learns from mentions that are put in the place of others. Concepts that it is less sure of than a threshold are called
+unknown, with their boundaries and its best guess. The threshold is the lowest that costs at most --budget points of slot F1
+on valid, or the one that keeps the (conformal) promise of --false-alarm. Settings can be kept in a file: --print-config writes one,
 with what each means, --config reads one.
 
-With --recipe paper it is the tagger of the paper, which judges words: it learns at the same time to be unsure of what it
+With --architecture slot-gated it is the tagger of the paper, which scores words: it learns at the same time to be unsure of what it
 has never seen (--plain leaves that out), and its model is that of the best epoch on valid.
 
 Ctrl-C stops after the step under way and keeps the best model so far, and beside it, in MODEL.checkpoint, what
@@ -55,9 +55,9 @@ pub struct Args {
     /// The model file to write.
     #[arg(short, long, value_name = "MODEL", required_unless_present = "print_config")]
     output: Option<PathBuf>,
-    /// Which model to train: the tagger, unless something is typed that only the paper's has.
-    #[arg(long, value_enum, help_heading = "How to train")]
-    recipe: Option<Recipe>,
+    /// Which network to train: the span tagger, unless something is typed that only the slot-gated one has.
+    #[arg(long, alias = "recipe", value_enum, value_name = "NAME", help_heading = "How to train")]
+    architecture: Option<ArchitectureName>,
     /// A file with settings; what is typed goes before what it says.
     #[arg(long, value_name = "FILE", conflicts_with = "resume", help_heading = "How to train")]
     config: Option<PathBuf>,
@@ -78,7 +78,7 @@ pub struct Args {
     seed: Option<u64>,
     #[command(flatten)]
     train: TrainArgs,
-    /// Train with the second loss, which makes the entropy large where it costs nothing; done unless --plain is given.
+    /// Train with the entropy regularizer, which makes the entropy large where it costs nothing; done unless --plain is given.
     #[arg(long, help_heading = "How to learn what is unknown")]
     calibrate: bool,
     /// Train the tagger alone.
@@ -153,8 +153,12 @@ impl Job {
             ));
         }
         let settings = settings(&args, resume.as_ref())?;
-        let recipe = if settings.span_tagger().is_some() { Recipe::Tagger } else { Recipe::Paper };
-        let policy = args.threshold.settings(recipe)?;
+        let architecture = if settings.span_tagger().is_some() {
+            ArchitectureName::SpanTagger
+        } else {
+            ArchitectureName::SlotGated
+        };
+        let policy = args.threshold.settings(architecture)?;
         atomic::demand_writable(&output)?;
         let test = corpus::splits(&dir)?.into_iter().find(|split| split.name == "test");
         Ok(Job {
@@ -256,18 +260,22 @@ impl Job {
     }
 }
 
-/// The settings of the recipe, of the file or of the training that goes on, with what was typed.
+/// The settings of the architecture, of the file or of the training that goes on, with what was typed.
 fn settings(args: &Args, resume: Option<&Checkpoint>) -> Result<TrainSettings> {
-    let has_second_loss = args.plain || args.calibrate || args.calibration.is_typed();
-    let recipe = args.recipe.unwrap_or(if has_second_loss { Recipe::Paper } else { Recipe::Tagger });
+    let is_regularized = args.plain || args.calibrate || args.calibration.is_typed();
+    let architecture = args.architecture.unwrap_or(if is_regularized {
+        ArchitectureName::SlotGated
+    } else {
+        ArchitectureName::SpanTagger
+    });
     let base = match (resume, &args.config) {
         (Some(resume), _) => resume.settings().clone(),
-        (None, Some(file)) => config::read(file, recipe.settings())?,
-        (None, None) => recipe.settings(),
+        (None, Some(file)) => config::read(file, architecture.settings())?,
+        (None, None) => architecture.settings(),
     };
     let architecture = match &base.architecture {
-        Architecture::SpanTagger(_) if has_second_loss => {
-            return Err(only_with("the second loss", "the other has none"));
+        Architecture::SpanTagger(_) if is_regularized => {
+            return Err(only_with("the entropy regularizer", "the other has none"));
         }
         Architecture::SpanTagger(tagger) => Architecture::SpanTagger(tagger.clone()),
         // A plain training that goes on stays plain.

@@ -10,7 +10,7 @@ use expect_test::{Expect, expect};
 use support::{meno, pipe, run, shown, tiny_dataset};
 use tempfile::TempDir;
 
-/// A folder with a model `m` that judges concepts.
+/// A folder with a model `m` that scores whole spans.
 fn trained() -> &'static Path {
     static DIR: OnceLock<TempDir> = OnceLock::new();
     let dir = DIR.get_or_init(|| {

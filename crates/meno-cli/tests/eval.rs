@@ -77,8 +77,8 @@ fn new_concepts_are_judged_by_any_score() {
     assert_eq!(always["new_concepts"]["unknown_spans"], 2, "each utterance is one unknown span: {always}");
     assert_eq!((&always["slot_f1"], &always["slot_f1_before"]), (&0.0.into(), &100.0.into()));
     for &score in SCORES.iter().chain(&["dropout", "noise", "mahalanobis", "neighbours"]) {
-        let judged = json(&format!("--score {score} --budget 0"));
-        let unknown = &judged["unknown"];
+        let evaluated = json(&format!("--score {score} --budget 0"));
+        let unknown = &evaluated["unknown"];
         assert_eq!(unknown["score"], score);
         // Test is valid here.
         assert_eq!(unknown["slot_f1"], 100.0, "{score}: {unknown}");

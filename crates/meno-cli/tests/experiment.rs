@@ -54,13 +54,13 @@ fn writes_tables_numbers_and_pictures() {
 
     let readme = fs::read_to_string(out.join("README.md")).unwrap();
     assert!(readme.contains(stdout.trim_end()), "{readme}");
-    for heading in ["Scoring c", "Words", "Scoring a", "Scoring b", "Scoring d", "Spread over the seeds"] {
+    for heading in ["Strict", "Words", "Unknown", "All slots", "Any", "Spread over the seeds"] {
         assert!(readme.contains(&format!("## {heading}\n")), "{heading}");
     }
     let lines: Vec<String> =
         readme.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let rows = |start: &str| lines.iter().filter(|line| line.starts_with(start)).collect::<Vec<_>>();
-    // Four scorings; what the paper has stands beside ours.
+    // Four ways of counting; what the paper has stands beside ours.
     let syntax = rows("| Dirichlet entropy + Syntax | ");
     assert_eq!(syntax.len(), 4);
     for number in ["(38.31) |", "(70.32) |", "(49.60) |"] {
@@ -95,7 +95,7 @@ fn writes_tables_numbers_and_pictures() {
         for method in
             ["dropout", "noise", "top-variance", "oov", "confidence+oov", "entropy", "never", "neighbours"]
         {
-            for scoring in ["a", "b", "c", "d"] {
+            for scoring in ["unknown", "all_slots", "strict", "any"] {
                 let cell = find(model, method, &format!("{scoring}_f1"));
                 let values: Vec<f64> =
                     cell["values"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
@@ -110,11 +110,11 @@ fn writes_tables_numbers_and_pictures() {
             find(model, "", measure);
         }
     }
-    assert_eq!(find("calibrated", "entropy", "c_f1")["paper"], 49.5);
+    assert_eq!(find("calibrated", "entropy", "strict_f1")["paper"], 49.5);
     let csv = fs::read_to_string(out.join("results.csv")).unwrap();
     assert_eq!(csv.lines().count(), 1 + cells.len());
     // The best against all others.
-    let n_cells = cells.iter().filter(|cell| cell["measure"] == "c_f1").count();
+    let n_cells = cells.iter().filter(|cell| cell["measure"] == "strict_f1").count();
     assert!(json["t_tests"].as_array().unwrap().len() >= n_cells - 1);
 }
 
@@ -130,15 +130,15 @@ fn takes_up_what_was_done_and_gives_the_same_bytes() {
     assert!(again.contains("---\nout: 2 of 2 runs are there from before\nout/README.md"), "{again}");
     assert_eq!(results(&dir.path().join("out")), before);
 
-    // Judged anew, by the models that are there.
+    // Evaluated anew, by the models that are there.
     let modified =
         |name: &str| fs::metadata(dir.path().join("out/models").join(name)).unwrap().modified().unwrap();
     let trained = modified("1-plain.meno");
     fs::write(dir.path().join("out/runs/1-plain.json"), "{").unwrap();
-    let judged = paper(dir.path(), "--seeds 1 --quick --out out");
+    let evaluated = paper(dir.path(), "--seeds 1 --quick --out out");
     let note =
         "---\nout/runs/1-plain.json: of other settings or data; it is done again\nout: 1 of 2 runs are there";
-    assert!(judged.contains(note), "{judged}");
+    assert!(evaluated.contains(note), "{evaluated}");
     assert_eq!(modified("1-plain.meno"), trained);
     assert_eq!(results(&dir.path().join("out")), before);
 
@@ -196,7 +196,7 @@ fn sweeps_a_setting() {
     assert!(csv.starts_with("lambda,measure,mean,deviation,n\n0,slot_f1,"), "{csv}");
     let values: Vec<&str> = csv
         .lines()
-        .filter(|line| line.contains(",c_f1,"))
+        .filter(|line| line.contains(",strict_f1,"))
         .map(|line| line.split(',').next().unwrap())
         .collect();
     assert_eq!(values, ["0", "0.00001", "0.0001", "0.001", "0.01", "0.1", "1"]);

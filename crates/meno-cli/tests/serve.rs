@@ -95,7 +95,7 @@ fn hangup_loads_the_model_again() {
     fs::copy(kept("format-1.meno"), dir.path().join("m")).unwrap();
     server.signal("HUP");
     assert_eq!(server.line(), "m: loaded again\n");
-    assert!(server.send("GET /v1/model HTTP/1.1", "").contains(r#""recipe":"paper""#));
+    assert!(server.send("GET /v1/model HTTP/1.1", "").contains(r#""architecture":"slot-gated""#));
     fs::write(dir.path().join("m"), "nonsense").unwrap();
     server.signal("HUP");
     assert!(server.line().starts_with("the old model stays: m:"));

@@ -47,7 +47,7 @@ fn every_answer_has_a_decision_and_every_span_a_guess() {
     assert!(answer["spans"][0]["guess"]["probability"].as_f64() > Some(0.5), "{answer}");
     assert_eq!(answer["decision"], "act", "{answer}");
 
-    // With a threshold below all uncertainties every concept is asked about, with the same limits and the same guess.
+    // With a threshold below all uncertainties every concept is asked about, with the same boundaries and the same guess.
     let asked = tag("--threshold -99", "wake me at six");
     assert_eq!(asked["spans"][0]["slot"], "unknown");
     assert_eq!((&asked["decision"], &asked["about"]), (&"ask".into(), &0.into()), "{asked}");
@@ -119,7 +119,10 @@ fn new_concepts_are_judged() {
     let table = run(dir.path(), "eval m data --ood data/new --budget 5");
     assert!(table.contains("silent errors") && table.contains("needless questions in"), "{table}");
     let wrong = run(dir.path(), "eval m data --score energy");
-    assert!(wrong.contains("error: --score is a measure of words, but the model judges concepts"), "{wrong}");
+    assert!(
+        wrong.contains("error: --score is a measure of words, but the model scores whole spans"),
+        "{wrong}"
+    );
 
     let args =
         "experiment concepts --data data --new new --seeds 1 --epochs 1 --hidden 16 --other data/new --out o";
@@ -143,7 +146,7 @@ fn parts_are_left_out_and_slots_held_out() {
 
     add_new_concepts(dir.path());
     let table = run(dir.path(), &format!("experiment ablation --data data --new new {train}"));
-    assert!(table.contains("\n| everything |") && table.contains("\n| without letters |"), "{table}");
+    assert!(table.contains("\n| everything |") && table.contains("\n| without characters |"), "{table}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use support::{folder, meno, names, run, shown, tiny_dataset};
 
 /// So many epochs that a training which should not have begun is noticed.
 const FOR_EVER: &str = "--epochs 1000000000";
-const SMALL: &str = "--recipe paper --hidden 16 --embedding 16 --batch 8 --threads 2";
+const SMALL: &str = "--architecture slot-gated --hidden 16 --embedding 16 --batch 8 --threads 2";
 
 fn check(dir: &Path, args: &str, expected: &Expect) {
     expected.assert_eq(&run(dir, args));
@@ -117,13 +117,19 @@ fn refuses_settings_of_the_unknown_before_training() {
         ("--scale 0", "scale is 0"),
         ("--unknown-words 1e4", "unknown_words is 10000"),
     ] {
-        let output = run(dir.path(), &format!("train data -o m --recipe paper {FOR_EVER} {args}"));
+        let output = run(dir.path(), &format!("train data -o m --architecture slot-gated {FOR_EVER} {args}"));
         assert!(output.starts_with(&format!("exit 2\n---\nerror: {problem}")), "{args}: {output}");
     }
     for (args, problem) in [
-        ("--score energy", "--score is of the tagger of the paper: it judges words by it"),
-        ("--recipe tagger --delta 0.2", "the second loss is of the tagger of the paper: the other has none"),
-        ("--recipe tagger --plain", "the second loss is of the tagger of the paper: the other has none"),
+        ("--score energy", "--score is of the slot-gated tagger: it scores words by it"),
+        (
+            "--architecture span-tagger --delta 0.2",
+            "the entropy regularizer is of the slot-gated tagger: the other has none",
+        ),
+        (
+            "--architecture span-tagger --plain",
+            "the entropy regularizer is of the slot-gated tagger: the other has none",
+        ),
         ("--false-alarm 0", "the share of false alarms is 0"),
         ("--budget -1", "the budget is -1"),
         ("--config nowhere.toml", "cannot read nowhere.toml"),
@@ -272,12 +278,12 @@ fn a_promise_about_concepts_is_not_of_the_paper() {
     let dir = tiny_dataset();
     check(
         dir.path(),
-        "train data -o m --recipe paper --false-alarm 0.1",
+        "train data -o m --architecture slot-gated --false-alarm 0.1",
         &expect![[r#"
             exit 2
             ---
             error: --false-alarm is a promise about concepts
-            hint: leave out --false-alarm, or leave out --recipe paper
+            hint: leave out --false-alarm, or leave out --architecture slot-gated
         "#]],
     );
 }

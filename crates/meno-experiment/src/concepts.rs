@@ -1,4 +1,4 @@
-//! How well a model that judges concepts does on what it knows and on what it has never seen.
+//! How well a model that scores whole spans does on what it knows and on what it has never seen.
 
 use serde::Serialize;
 
@@ -37,16 +37,21 @@ pub struct NewReport {
     /// How new concepts were found.
     #[serde(flatten)]
     pub scores: NewConceptScores,
-    /// The share of new concepts whose limits were found, in percent.
-    pub limits: f64,
-    /// How often the uncertainty of a new concept, found with its limits, is above that of an in-domain one.
+    /// The share of new concepts whose boundaries were found, in percent.
+    #[serde(alias = "limits")]
+    pub boundaries: f64,
+    /// How often the uncertainty of a new concept, found with its boundaries, is above that of an in-domain one.
     pub auroc: Option<f64>,
     /// What is asked, in percent.
     pub questions: QuestionShares,
 }
 
 /// A model on in-domain utterances and, if there are any, on utterances with new concepts.
-pub fn judge(model: &Model, test: &Corpus, new: Option<&Corpus>) -> Result<(KnownReport, Option<NewReport>)> {
+pub fn evaluate(
+    model: &Model,
+    test: &Corpus,
+    new: Option<&Corpus>,
+) -> Result<(KnownReport, Option<NewReport>)> {
     let mut worker = model.worker();
     let (mut before, mut after) = (Evaluation::new(Mode::Conlleval), Evaluation::new(Mode::Conlleval));
     let mut questions = Questions::default();
@@ -73,7 +78,7 @@ pub fn judge(model: &Model, test: &Corpus, new: Option<&Corpus>) -> Result<(Know
     };
     let Some(new) = new else { return Ok((known, None)) };
     let (mut scores, mut questions) = (NewConcepts::default(), Questions::default());
-    let (mut n_concepts, mut n_limits) = (0, 0);
+    let (mut n_concepts, mut n_exact) = (0, 0);
     for utterance in &new.utterances {
         worker.tag(&utterance.words);
         let found = worker.found();
@@ -83,14 +88,14 @@ pub fn judge(model: &Model, test: &Corpus, new: Option<&Corpus>) -> Result<(Know
             n_concepts += 1;
             if let Some(found) = found.iter().find(|found| (found.start, found.end) == (span.start, span.end))
             {
-                n_limits += 1;
+                n_exact += 1;
                 ranked.push((found.uncertainty, true));
             }
         }
     }
     let new = NewReport {
         scores: scores.scores(),
-        limits: percent(n_limits, n_concepts),
+        boundaries: percent(n_exact, n_concepts),
         auroc: Ranking::new(ranked)?.auroc(),
         questions: questions.shares(),
     };
@@ -132,10 +137,10 @@ pub fn curve(model: &Model, test: &Corpus, new: &Corpus) -> Vec<CurvePoint> {
         corpus.utterances.iter().map(found).collect()
     };
     let (on_test, on_new) = (find(test), find(new));
-    let mut doubts: Vec<f64> = on_new.iter().flatten().map(|found| found.uncertainty).collect();
-    doubts.sort_by(f64::total_cmp);
-    let thresholds =
-        (0..N_POINTS).filter_map(|i| doubts.get(i * doubts.len().saturating_sub(1) / (N_POINTS - 1)));
+    let mut uncertainties: Vec<f64> = on_new.iter().flatten().map(|found| found.uncertainty).collect();
+    uncertainties.sort_by(f64::total_cmp);
+    let thresholds = (0..N_POINTS)
+        .filter_map(|i| uncertainties.get(i * uncertainties.len().saturating_sub(1) / (N_POINTS - 1)));
     let at = |threshold: f64, corpus: &Corpus, found: &[Vec<Found>]| {
         let mut questions = Questions::default();
         for (utterance, found) in corpus.utterances.iter().zip(found) {
@@ -166,7 +171,7 @@ pub(crate) fn labels_of(found: &[Found], n_words: usize) -> Vec<String> {
 }
 
 /// The share of utterances that are refused, in percent, and how often one of `other` is less sure than one of `test`.
-pub fn judge_rejection(model: &Model, test: &Corpus, other: &Corpus) -> Result<(f64, Option<f64>)> {
+pub fn evaluate_rejection(model: &Model, test: &Corpus, other: &Corpus) -> Result<(f64, Option<f64>)> {
     let mut worker = model.worker();
     let (mut ranked, mut n_rejected) = (Vec::new(), 0);
     for (corpus, is_other) in [(test, false), (other, true)] {
@@ -185,7 +190,7 @@ pub fn judge_rejection(model: &Model, test: &Corpus, other: &Corpus) -> Result<(
 pub struct ScoreReport {
     /// What it is made of.
     pub score: &'static str,
-    /// How often that of a new concept, found with its limits, is above that of an in-domain one.
+    /// How often that of a new concept, found with its boundaries, is above that of an in-domain one.
     pub auroc: Option<f64>,
     /// How new concepts were found with the threshold that it gives.
     pub scores: NewConceptScores,
@@ -198,18 +203,20 @@ type ConceptScore = (&'static str, fn(&Evidence) -> f64);
 /// The scores that are compared; the second is the one in use.
 const SCORES: [ConceptScore; 11] = [
     ("never unknown", |_| 0.0),
-    ("concept: logs of limits and slot, novelty", |e| {
+    ("concept: logs of boundaries and slot, novelty", |e| {
         SpanScore::default().combine(e.boundaries, e.slot, e.novelty)
     }),
-    ("logs of limits and slot", |e| SpanScore::default().combine(e.boundaries, e.slot, Novelty::default())),
-    ("limits + slot + novelty", |e| e.boundaries + e.slot + 2.0 * e.novelty.words + e.novelty.value),
-    ("limits + slot", |e| e.boundaries + e.slot),
-    ("limits + entropy of slots", |e| e.boundaries + e.entropy),
+    ("logs of boundaries and slot", |e| {
+        SpanScore::default().combine(e.boundaries, e.slot, Novelty::default())
+    }),
+    ("boundaries + slot + novelty", |e| e.boundaries + e.slot + 2.0 * e.novelty.words + e.novelty.value),
+    ("boundaries + slot", |e| e.boundaries + e.slot),
+    ("boundaries + entropy of slots", |e| e.boundaries + e.entropy),
     ("slot", |e| e.slot),
     ("entropy of slots", |e| e.entropy),
     ("mutual information of slot Dirichlets", |e| e.mutual_information),
     ("energy of slots", |e| e.energy),
-    ("limits", |e| e.boundaries),
+    ("boundaries", |e| e.boundaries),
 ];
 
 /// Several scores on one model, each with its own threshold within `budget` on `valid`; those that find most come first.
@@ -251,7 +258,7 @@ pub fn rank_scores(model: &Model, budget: f64, valid: &Corpus, new: &Corpus) -> 
             questions: questions.shares(),
         });
     }
-    reports.sort_by(|a, b| b.scores.c.f1.total_cmp(&a.scores.c.f1));
+    reports.sort_by(|a, b| b.scores.strict.f1.total_cmp(&a.scores.strict.f1));
     Ok(reports)
 }
 

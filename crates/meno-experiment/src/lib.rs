@@ -22,7 +22,7 @@ use meno::metrics::{Mode, Report};
 use meno::train::{Options, TrainSettings, fit};
 use meno::{Model, Result};
 
-/// What is trained on, judged on and tested on.
+/// What is trained on, evaluated on and tested on.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     /// To train on.

@@ -25,7 +25,7 @@ pub struct Harm {
     pub slot_f1_after: f64,
 }
 
-/// How many new concepts have their true slot and limits, in percent, before and after each was learnt from one utterance
+/// How many new concepts have their true slot and boundaries, in percent, before and after each was learnt from one utterance
 /// and looked for in the others.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Help {
@@ -68,10 +68,10 @@ pub fn harm(model: &Model, rule: Rule, train: &Corpus, test: &Corpus, n: usize, 
     let (mut before, mut after) = (Evaluation::new(Mode::default()), Evaluation::new(Mode::default()));
     let mut recalled = 0;
     for utterance in &test.utterances {
-        let judged = Judged::new(model, &mut worker, rule, &index, utterance);
-        recalled += judged.recalled;
-        before.add(&utterance.labels, &judged.before, &utterance.intent, &utterance.intent)?;
-        after.add(&utterance.labels, &judged.after, &utterance.intent, &utterance.intent)?;
+        let evaluated = Evaluated::new(model, &mut worker, rule, &index, utterance);
+        recalled += evaluated.recalled;
+        before.add(&utterance.labels, &evaluated.before, &utterance.intent, &utterance.intent)?;
+        after.add(&utterance.labels, &evaluated.after, &utterance.intent, &utterance.intent)?;
     }
     let [slot_f1_before, slot_f1_after] = [before, after].map(|evaluation| evaluation.report().slot_f1);
     Ok(Harm { concepts: index.len(), recalled, slot_f1_before, slot_f1_after })
@@ -101,10 +101,10 @@ pub fn help(model: &Model, rule: Rule, new: &Corpus) -> Result<Help> {
     for (utterance, places) in
         new.utterances.iter().zip(&places).filter(|(_, places)| places.iter().any(|p| p.1))
     {
-        let judged = Judged::new(model, &mut worker, rule, &index, utterance);
+        let evaluated = Evaluated::new(model, &mut worker, rule, &index, utterance);
         let truth = utterance.truth.as_ref().unwrap_or(&utterance.labels);
         for (labels, (found, evaluation)) in
-            [&judged.before, &judged.after].into_iter().zip(found.iter_mut().zip(&mut evaluations))
+            [&evaluated.before, &evaluated.after].into_iter().zip(found.iter_mut().zip(&mut evaluations))
         {
             evaluation.add(truth, labels, "", "")?;
             let right = |place: &&(TokenSpanRef<'_>, bool)| {
@@ -135,14 +135,20 @@ fn new_concepts(utterance: &Utterance) -> impl Iterator<Item = TokenSpanRef<'_>>
 }
 
 /// The labels of an utterance without and with memory.
-struct Judged {
+struct Evaluated {
     before: Vec<String>,
     after: Vec<String>,
     recalled: usize,
 }
 
-impl Judged {
-    fn new(model: &Model, worker: &mut Worker, rule: Rule, index: &Index, utterance: &Utterance) -> Judged {
+impl Evaluated {
+    fn new(
+        model: &Model,
+        worker: &mut Worker,
+        rule: Rule,
+        index: &Index,
+        utterance: &Utterance,
+    ) -> Evaluated {
         let text = utterance.words.join(" ");
         let annotation = worker.annotate(&text, Tokenization::Pretokenized);
         let labels = |annotation: &meno::Annotation<'_>| {
@@ -151,6 +157,6 @@ impl Judged {
         let before = labels(&annotation);
         let remembered =
             Remembered::new(rule, annotation, &index.find(&text, None), |word| model.has_seen(word));
-        Judged { before, after: labels(&remembered.annotation), recalled: remembered.memory.len() }
+        Evaluated { before, after: labels(&remembered.annotation), recalled: remembered.memory.len() }
     }
 }

@@ -18,7 +18,7 @@ use meno::{Model, Result};
 /// How novel slots were found, in percent.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct NovelReport {
-    /// Spans with exact limits.
+    /// Spans with exact boundaries.
     pub spans: Scores,
     /// Words.
     pub tokens: Scores,
@@ -69,7 +69,7 @@ fn joined(spans: Vec<TokenSpan>) -> Vec<TokenSpan> {
 }
 
 /// A model on the test set of the task.
-pub fn judge(model: &Model, test: &Corpus) -> Result<NovelReport> {
+pub fn evaluate(model: &Model, test: &Corpus) -> Result<NovelReport> {
     let mut worker = model.worker();
     let (mut evaluation, mut tokens) = (Evaluation::new(Mode::Conlleval), SlotCounts::default());
     for utterance in &test.utterances {

@@ -1,7 +1,7 @@
 //! The experiments of Shen, Chen and Jin (2020): every method of their tables on both of their models.
 //!
 //! Enters: a data set with a set of new concepts, and settings. Leaves: a model, and for it and each method the slot F1
-//! on in-domain test after the threshold and the four scorings of new concepts ([`meno::metrics::new_concepts`]), and
+//! on in-domain test after the threshold and the four ways of counting new concepts ([`meno::metrics::new_concepts`]), and
 //! for each measure how well it tells words of new concepts from others. Thresholds come from the valid set alone.
 
 use std::collections::HashSet;
@@ -80,7 +80,7 @@ impl PaperSettings {
         Measure::all().filter(|measure| !self.quick || !is_slow(measure)).collect()
     }
 
-    /// The methods that are judged: the paper's, then ours.
+    /// The methods that are evaluated: the paper's, then ours.
     pub fn methods(&self) -> Vec<Method> {
         let measures = self.measures();
         let is_taken = |method: &Method| method.measure.is_none_or(|measure| measures.contains(&measure));
@@ -299,7 +299,7 @@ pub fn demand_new_concepts(corpus: &Corpus) -> Result<()> {
 }
 
 /// What a model gives, with a sample for pictures if that is asked for.
-pub fn judge(
+pub fn evaluate(
     model: &Model,
     dataset: &Dataset,
     new_concepts: &Corpus,
@@ -320,7 +320,7 @@ pub fn judge(
         .map(|corpus| Assessment::new(model, &assessor, &corpus.utterances));
     let [test, new] = [test, new].map(|assessment| assessment.parsed(&mut syntax));
     let outside = words_outside_slots(&dataset.train, model);
-    let judge = |method: Method| {
+    let evaluate_method = |method: Method| {
         let choose =
             |measure| valid.threshold(measure, settings.budget).map(|threshold| (measure, threshold));
         let threshold = method.measure.map(choose).transpose()?;
@@ -339,7 +339,7 @@ pub fn judge(
             new_concepts: new.new_concepts(|i| rule.unknown(&new, i))?,
         })
     };
-    let methods = settings.methods().into_iter().map(judge).collect::<Result<Vec<_>>>()?;
+    let methods = settings.methods().into_iter().map(evaluate_method).collect::<Result<Vec<_>>>()?;
     let plain = test.evaluate_first_choices()?.report();
     let reliability = test.reliability()?;
     let with_sample = with_sample.then(|| sample(model, &measures, &test, &new, &reliability));
@@ -441,17 +441,20 @@ mod tests {
         let settings = PaperSettings { train: train_settings, budget: 20.0, ..PaperSettings::default() };
         for kind in Kind::ALL {
             let model = train(&dataset(), &settings.training(kind, 3), &mut |_| true).unwrap().unwrap();
-            let run = judge(&model, &dataset(), &new_concepts(), &settings, true).unwrap();
+            let run = evaluate(&model, &dataset(), &new_concepts(), &settings, true).unwrap();
             assert_eq!((run.kind, run.seed), (kind, 3));
             let names: Vec<String> = settings.methods().into_iter().map(Method::name).collect();
             assert!(run.methods.iter().map(|method| &method.method).eq(&names));
             for method in &run.methods {
-                let NewConceptScores { a, b, c, d, .. } = method.new_concepts;
+                let NewConceptScores { unknown, all_slots, strict, any, .. } = method.new_concepts;
                 // Valid is test here. The rule of words never seen outside slots has no budget.
                 let is_within = method.test_f1 >= run.test_f1 - settings.budget - 1e-9;
                 assert!(is_within || method.method.ends_with("oov"), "{method:?}");
-                assert_eq!([a.support, b.support, c.support, d.support], [2; 4]);
-                assert!(a.precision >= c.precision && c.precision >= d.precision, "{method:?}");
+                assert_eq!([unknown, all_slots, strict, any].map(|scores| scores.support), [2; 4]);
+                assert!(
+                    unknown.precision >= strict.precision && strict.precision >= any.precision,
+                    "{method:?}"
+                );
             }
             let never = run.methods.iter().find(|method| method.method == "never").unwrap();
             assert_eq!(

@@ -11,8 +11,8 @@ use meno::metrics::new_concepts::NewConceptScores;
 use meno::syntax::Syntax;
 use meno::{Model, Result};
 
-/// A model that is judged by one measure.
-pub struct Judge<'m> {
+/// A model that is evaluated by one measure.
+pub struct Evaluator<'m> {
     model: &'m Model,
     measure: Measure,
     assessor: Assessor<'m>,
@@ -37,10 +37,10 @@ pub struct Gain {
     pub words: MeasureRun,
 }
 
-impl<'m> Judge<'m> {
+impl<'m> Evaluator<'m> {
     /// `train` is needed by measures that compare states with those of training words, `seed` by perturbed passes.
     pub fn new(model: &'m Model, measure: Measure, train: &Corpus, seed: u64) -> Result<Self> {
-        Ok(Judge { model, measure, assessor: Assessor::new(model, &[measure], train, seed)? })
+        Ok(Evaluator { model, measure, assessor: Assessor::new(model, &[measure], train, seed)? })
     }
 
     /// The lowest threshold that costs at most `budget` points of slot F1 on `valid`, before phrases grow.
@@ -50,7 +50,7 @@ impl<'m> Judge<'m> {
 
     /// The cost of a threshold on in-domain utterances, and its gain on those with new concepts, if there are any; both
     /// with the growth of the model.
-    pub fn judge(
+    pub fn evaluate(
         &self,
         threshold: &Threshold,
         test: &Corpus,

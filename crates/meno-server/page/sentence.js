@@ -158,10 +158,10 @@ function drawTicks({ spans }) {
     node.style.setProperty("left", `${100 * Math.min(1, Math.max(0, (value - low) / (high - low)))}%`);
     return node;
   };
-  const doubts = spans
+  const uncertainties = spans
     .filter((span) => span.guess && !span.recalled)
     .map((span) => tick(span.guess.uncertainty, "tick", `${span.text}: ${number(span.guess.uncertainty)}`));
-  $("ticks").replaceChildren(tick(state.model.threshold.value, "own", "the model’s own"), ...doubts);
+  $("ticks").replaceChildren(tick(state.model.threshold.value, "own", "the model’s own"), ...uncertainties);
 }
 
 /** What is another than with the model's own threshold. */

@@ -22,12 +22,12 @@ export function reason({ decision, about, spans, tokens, threshold }, model) {
   const recalled = spans.filter((span) => span.recalled);
   const parts = recalled.map((span) => `${quoted(span.text)} is remembered as ${span.slot}.`);
   if (!model.threshold) return [...parts, "The model has no threshold: nothing is ever unknown."].join(" ");
-  const doubt = (span) =>
+  const uncertainty = (span) =>
     span.guess?.uncertainty ?? Math.max(...tokens.slice(span.first, span.last).map((t) => t.uncertainty));
-  const rest = spans.filter((span) => !span.recalled).sort((a, b) => doubt(b) - doubt(a));
+  const rest = spans.filter((span) => !span.recalled).sort((a, b) => uncertainty(b) - uncertainty(a));
   if (rest.length > 0) {
     parts.push(
-      `Nothing${recalled.length ? " else" : ""} is above the threshold of ${number(threshold)}; the most doubtful is ${quoted(rest[0].text)} (${number(doubt(rest[0]))}).`,
+      `Nothing${recalled.length ? " else" : ""} is above the threshold of ${number(threshold)}; the most uncertain is ${quoted(rest[0].text)} (${number(uncertainty(rest[0]))}).`,
     );
   } else if (recalled.length === 0) parts.push("There is no slot to be unsure of.");
   return parts.join(" ");

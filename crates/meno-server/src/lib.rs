@@ -100,7 +100,7 @@ pub struct Config {
     pub log: bool,
     /// Whether that line has what was said.
     pub log_text: bool,
-    /// Whether signals are heeded: SIGTERM and SIGINT end the server, SIGHUP loads the model and the tokens again.
+    /// Whether signals are handled: SIGTERM and SIGINT end the server, SIGHUP loads the model and the tokens again.
     pub signals: bool,
 }
 
@@ -185,7 +185,7 @@ impl Server {
         self.run_and_tell(|_| ())
     }
 
-    /// As [`Server::run`]; `started` is told the address when signals are heeded.
+    /// As [`Server::run`]; `started` is told the address when signals are handled.
     fn run_and_tell(self, started: impl FnOnce(SocketAddr)) -> Result<()> {
         let Server { app, router, listener, address, stop } = self;
         let failed = |error: std::io::Error| setting(format!("cannot serve: {error}"), "");
@@ -203,7 +203,7 @@ impl Server {
             let ended = async {
                 tokio::select! {
                     () = stop.notified() => {}
-                    () = heed(signals, app.clone()) => {}
+                    () = handle_signals(signals, app.clone()) => {}
                 }
             };
             listen::listen(listener, router, app.clone(), ended).await
@@ -220,7 +220,7 @@ pub fn serve(config: Config, started: impl FnOnce(SocketAddr)) -> Result<()> {
     Server::bind(config)?.run_and_tell(started)
 }
 
-/// What the system may tell the server; heeded from when this is made.
+/// What the system may tell the server; handled from when this is made.
 #[cfg(unix)]
 struct Signals([std::io::Result<tokio::signal::unix::Signal>; 3]);
 
@@ -234,7 +234,7 @@ impl Signals {
 
 /// Loads the model again at SIGHUP; ends at SIGTERM and SIGINT.
 #[cfg(unix)]
-async fn heed(signals: Option<Signals>, app: Arc<App>) {
+async fn handle_signals(signals: Option<Signals>, app: Arc<App>) {
     let Some(Signals([Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)])) = signals else {
         // The system ends the program, as it does any other.
         return std::future::pending().await;
@@ -268,7 +268,7 @@ impl Signals {
 
 /// Ends at Ctrl-C.
 #[cfg(not(unix))]
-async fn heed(signals: Option<Signals>, _: Arc<App>) {
+async fn handle_signals(signals: Option<Signals>, _: Arc<App>) {
     if signals.is_none() || tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await
     }

@@ -54,7 +54,7 @@ pub(crate) async fn listen(
         // It only makes answers faster.
         let _ = stream.set_nodelay(true);
         let service = TowerToHyperService::new(router.clone());
-        let connection = http.serve_connection(TokioIo::new(Patient::new(stream, timeout)), service);
+        let connection = http.serve_connection(TokioIo::new(TimeoutStream::new(stream, timeout)), service);
         let connection = under_way.watch(connection);
         tokio::spawn(async move {
             // What is wrong with a connection is not of interest to the others.
@@ -73,15 +73,15 @@ pub(crate) fn n_open(connections: &Semaphore, n_places: usize) -> usize {
 }
 
 /// A connection that is given up when its client does not take what is written for some time.
-struct Patient {
+struct TimeoutStream {
     stream: TcpStream,
     limit: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl Patient {
+impl TimeoutStream {
     fn new(stream: TcpStream, limit: Duration) -> Self {
-        Patient { stream, limit, waiting: None }
+        TimeoutStream { stream, limit, waiting: None }
     }
 
     fn watch<T>(&mut self, context: &mut Context<'_>, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -95,7 +95,7 @@ impl Patient {
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for TimeoutStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -105,7 +105,7 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for TimeoutStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -150,6 +150,9 @@ pub struct Guess {
     /// How likely it is, given that there is a concept.
     pub probability: f32,
     /// How likely there is a concept of exactly these words.
+    pub boundaries: f32,
+    /// The same by the name that it had before.
+    #[schema(deprecated)]
     pub limits: f32,
     /// How unsure the model is of both; higher is less sure.
     pub uncertainty: f32,
@@ -290,7 +293,7 @@ pub struct Slot {
     /// What the words might be, with probabilities, the likeliest first.
     #[schema(nullable = false)]
     pub guesses: Option<Vec<(String, f32)>>,
-    /// How doubtful they are; higher is less sure.
+    /// How uncertain they are; higher is less sure.
     pub uncertainty: f32,
 }
 
@@ -388,7 +391,10 @@ pub struct Change {
 #[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelInfo {
-    /// `tagger` judges concepts, `paper` judges words.
+    /// `span-tagger` scores whole spans, `slot-gated` scores words.
+    pub architecture: String,
+    /// `tagger` or `paper`, as it was called before.
+    #[schema(deprecated)]
     pub recipe: String,
     /// The slot types.
     pub slots: Vec<String>,
@@ -397,7 +403,7 @@ pub struct ModelInfo {
     /// Above which uncertainty something is unknown, and how that was chosen: `score`, `value`, `median` and more; null if
     /// nothing ever is.
     pub threshold: Option<serde_json::Value>,
-    /// Above which strangeness an utterance is refused; null if none ever is.
+    /// Above which out-of-scope score an utterance is rejected; null if none ever is.
     pub reject: Option<f64>,
     /// How the model came to be.
     pub record: serde_json::Value,

@@ -376,7 +376,7 @@ fn other_sites_are_refused() {
 fn the_model_is_told() {
     let server = Running::start(config());
     let info: ModelInfo = server.get("/v1/model").ok(200);
-    assert_eq!(info.recipe, "tagger");
+    assert_eq!((info.architecture.as_str(), info.recipe.as_str()), ("span-tagger", "tagger"));
     assert_eq!(info.slots, ["album", "city"]);
     assert_eq!(info.file, "small.meno");
     assert_eq!(info.size, std::fs::metadata(model()).unwrap().len());

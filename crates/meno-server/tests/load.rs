@@ -44,7 +44,7 @@ fn a_new_model_answers_and_no_request_is_dropped() {
             let info: ModelInfo = server.post("/v1/model/reload", &Value::Null).ok(200);
             assert_eq!(info.generation, generation);
             let is_other = source == other_model();
-            assert_eq!(info.recipe, if is_other { "paper" } else { "tagger" });
+            assert_eq!(info.architecture, if is_other { "slot-gated" } else { "span-tagger" });
             // Whoever asks after the answer is answered by the new model.
             let answer = server.post("/v1/annotate", &json!({ "text": "play zorblax road now" }));
             assert_eq!(answer.ok::<Annotation>(200).tokens[0].reason.is_none(), is_other);

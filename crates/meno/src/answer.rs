@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::decision::{Policy, Verdict};
@@ -149,11 +150,19 @@ pub struct Guess {
     /// How likely it is, given that there is a span.
     pub probability: f32,
     /// How likely there is a span of exactly these words.
-    #[serde(rename = "limits")]
+    #[serde(flatten, serialize_with = "under_both_names")]
     pub boundaries: f32,
     /// How unsure the model is of both; higher is less sure.
     #[serde(serialize_with = "shortest")]
     pub uncertainty: f64,
+}
+
+/// Writes it as `boundaries`, and for one version as `limits`, as it was called before.
+fn under_both_names<S: Serializer>(boundaries: &f32, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut fields = serializer.serialize_struct("Boundaries", 2)?;
+    fields.serialize_field("boundaries", boundaries)?;
+    fields.serialize_field("limits", boundaries)?;
+    fields.end()
 }
 
 /// Writes a number that is an f32 with no more digits than an f32 needs.

@@ -52,7 +52,8 @@ pub struct SpanTaggerSettings {
     /// Filters of the char-CNN; a multiple of 16.
     pub filters: usize,
     /// Whether there is a char-CNN.
-    pub letters: bool,
+    #[serde(rename = "letters")]
+    pub char_cnn: bool,
     /// Whether words have the frozen vectors that come with the program.
     pub vectors: bool,
     /// Word dropout: a word that occurs n times is read as one outside the vocabulary with probability a / (a + n); this is
@@ -73,7 +74,7 @@ impl Default for SpanTaggerSettings {
             layers: 2,
             character: 32,
             filters: 64,
-            letters: true,
+            char_cnn: true,
             vectors: true,
             unknown_words: 1.0,
             outside_penalty: 2.0,

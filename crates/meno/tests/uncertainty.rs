@@ -81,14 +81,14 @@ fn thresholds_are_those_of_trying_all_with_seqeval() {
     for case in goldens().thresholds {
         let first: Vec<Vec<&str>> =
             case.first_choices.iter().map(|labels| labels.iter().map(String::as_str).collect()).collect();
-        let judged: Vec<_> = (0..case.gold.len())
+        let evaluated: Vec<_> = (0..case.gold.len())
             .map(|i| ScoredUtterance {
                 gold: &case.gold[i],
                 first_choices: &first[i],
                 uncertainty: &case.uncertainty[i],
             })
             .collect();
-        let found = Threshold::choose(case.budget, &judged).unwrap();
+        let found = Threshold::choose(case.budget, &evaluated).unwrap();
         assert_eq!(found.value, case.value, "budget {}", case.budget);
         assert!((found.f1_before - case.f1_before).abs() < 1e-9);
         assert!((found.f1_after - case.f1_after).abs() < 1e-9);

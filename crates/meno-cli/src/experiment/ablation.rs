@@ -8,7 +8,7 @@ use meno::corpus;
 use meno::decision::PolicySettings;
 use meno::train::{Architecture, SpanTaggerSettings, TrainSettings};
 use meno::{Error, Result};
-use meno_experiment::concepts::{KnownReport, NewReport, judge};
+use meno_experiment::concepts::{KnownReport, NewReport, evaluate};
 use meno_experiment::paper::demand_new_concepts;
 use meno_experiment::{Dataset, Spread, in_parallel, train};
 use serde::Serialize;
@@ -31,7 +31,7 @@ pub struct Args {
     /// The dataset: a folder with train and valid.
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
-    /// The in-domain split to judge on.
+    /// The in-domain split to evaluate on.
     #[arg(long, value_name = "NAME", default_value = "test")]
     split: String,
     /// The split of the dataset with new concepts.
@@ -55,11 +55,11 @@ type Part = (&'static str, fn(&mut SpanTaggerSettings));
 /// What is left out; the first row has everything.
 const PARTS: [Part; 7] = [
     ("everything", |_| {}),
-    ("without letters", |tagger| tagger.letters = false),
+    ("without characters", |tagger| tagger.char_cnn = false),
     ("without frozen vectors", |tagger| tagger.vectors = false),
     ("without the second layer", |tagger| tagger.layers = 1),
     ("without words read as unknown", |tagger| tagger.unknown_words = 0.0),
-    ("without substitution", |tagger| tagger.replacement.utterances = 0.0),
+    ("without mention replacement", |tagger| tagger.replacement.utterances = 0.0),
     ("without the penalty for being outside", |tagger| tagger.outside_penalty = 0.0),
 ];
 
@@ -89,7 +89,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             leave_out(tagger);
         }
         let model = train(&dataset, &settings, PolicySettings::default())?;
-        let (known, new) = judge(&model, &dataset.test, Some(&new))?;
+        let (known, new) = evaluate(&model, &dataset.test, Some(&new))?;
         counter.count();
         let missing =
             || Error::Setting { problem: "no new concepts".to_owned(), hint: "see --new".to_owned() };
@@ -102,7 +102,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 
 fn table(runs: &[Run]) -> String {
     let mut lines = vec![
-        "| | slot F1 | after the threshold | limits, % | c | b | AUROC | silent errors, % | asked about, % |"
+        "| | slot F1 | after the threshold | boundaries, % | strict F1 | F1 of all slots | AUROC | silent errors, % | asked about, % |"
             .to_owned(),
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|".to_owned(),
     ];
@@ -116,9 +116,9 @@ fn table(runs: &[Run]) -> String {
         let cells = [
             spread(1, &|run| Some(run.known.report.slot_f1)),
             spread(1, &|run| Some(run.known.slot_f1_after)),
-            spread(1, &|run| Some(run.new.limits)),
-            spread(1, &|run| Some(run.new.scores.c.f1)),
-            spread(1, &|run| Some(run.new.scores.b.f1)),
+            spread(1, &|run| Some(run.new.boundaries)),
+            spread(1, &|run| Some(run.new.scores.strict.f1)),
+            spread(1, &|run| Some(run.new.scores.all_slots.f1)),
             spread(3, &|run| run.new.auroc),
             spread(1, &|run| Some(run.new.questions.silent_errors)),
             spread(1, &|run| Some(run.new.questions.asked)),

@@ -28,7 +28,7 @@ pub struct Cell {
 /// Model, method and measure.
 type Key<'a> = (Kind, &'a str, &'a str);
 
-/// All of them, in the order in which they are judged.
+/// All of them, in the order in which they are evaluated.
 pub struct Cells {
     pub cells: Vec<Cell>,
     published: Option<Published>,
@@ -110,10 +110,10 @@ fn numbers(run: &ModelRun) -> Vec<(&str, &'static str, f64)> {
         numbers.push((name, "test_f1", method.test_f1));
         numbers.extend(method.threshold.map(|threshold| (name, "threshold", threshold)));
         for (names, scores) in [
-            (["a_precision", "a_recall", "a_f1"], scores.a),
-            (["b_precision", "b_recall", "b_f1"], scores.b),
-            (["c_precision", "c_recall", "c_f1"], scores.c),
-            (["d_precision", "d_recall", "d_f1"], scores.d),
+            (["unknown_precision", "unknown_recall", "unknown_f1"], scores.unknown),
+            (["all_slots_precision", "all_slots_recall", "all_slots_f1"], scores.all_slots),
+            (["strict_precision", "strict_recall", "strict_f1"], scores.strict),
+            (["any_precision", "any_recall", "any_f1"], scores.any),
         ] {
             let values = [scores.precision, scores.recall, scores.f1];
             numbers.extend(names.into_iter().zip(values).map(|(measure, value)| (name, measure, value)));

@@ -12,7 +12,7 @@ use meno::train::{Options, TrainSettings, fit};
 use meno::{Error, Result, atomic};
 use meno_experiment::Spread;
 use meno_experiment::concepts::{
-    CurvePoint, KnownReport, NewReport, ScoreReport, curve, judge, judge_rejection, rank_scores,
+    CurvePoint, KnownReport, NewReport, ScoreReport, curve, evaluate, evaluate_rejection, rank_scores,
 };
 use meno_experiment::paper::demand_new_concepts;
 use serde::Serialize;
@@ -40,7 +40,7 @@ pub struct Args {
     /// The dataset: a folder with train, valid and test.
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
-    /// The in-domain split to judge on.
+    /// The in-domain split to evaluate on.
     #[arg(long, value_name = "NAME", default_value = "test")]
     split: String,
     /// The split of the dataset with new concepts.
@@ -124,9 +124,9 @@ pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
             ranked = rank_scores(&model, args.budget, &valid, new)?;
         }
         let curve = new.as_ref().map(|new| curve(&model, &test, new)).unwrap_or_default();
-        let (known, new) = judge(&model, &test, new.as_ref())?;
+        let (known, new) = evaluate(&model, &test, new.as_ref())?;
         let other =
-            others.iter().map(|other| judge_rejection(&model, &test, other)).collect::<Result<_>>()?;
+            others.iter().map(|other| evaluate_rejection(&model, &test, other)).collect::<Result<_>>()?;
         let threshold = model.policy().threshold.as_ref().map_or(0.0, |threshold| threshold.value);
         runs.push(Run { seed, seconds, bytes: model.to_bytes().len(), threshold, known, new, curve, other });
         note(format_args!("seed {seed}: slot F1 {:.2}", runs[runs.len() - 1].known.report.slot_f1));
@@ -190,14 +190,16 @@ fn questions(runs: &[Run]) -> Lines {
 
 fn score_table(ranked: &[ScoreReport]) -> String {
     let mut lines = vec![
-        "| score | AUROC | F1, c | F1, b | silent errors, % | asked about, % |".to_owned(),
+        "| score | AUROC | strict F1 | F1 of all slots | silent errors, % | asked about, % |".to_owned(),
         "|---|---:|---:|---:|---:|---:|".to_owned(),
     ];
     for ScoreReport { score, auroc, scores, questions } in ranked {
         let auroc = auroc.map_or("-".to_owned(), |auroc| format!("{auroc:.3}"));
         let QuestionShares { silent_errors, asked, .. } = questions;
-        let (c, b) = (scores.c.f1, scores.b.f1);
-        lines.push(format!("| {score} | {auroc} | {c:.2} | {b:.2} | {silent_errors:.2} | {asked:.2} |"));
+        let (strict, all_slots) = (scores.strict.f1, scores.all_slots.f1);
+        lines.push(format!(
+            "| {score} | {auroc} | {strict:.2} | {all_slots:.2} | {silent_errors:.2} | {asked:.2} |"
+        ));
     }
     lines.join("\n")
 }
@@ -219,9 +221,9 @@ fn table(args: &Args, runs: &[Run]) -> String {
     line("utterances with a needless question, %", 2, &|run| Some(run.known.questions.needless_utterances));
     line("utterances refused, %", 2, &|run| Some(run.known.rejected));
     let new = |run: &Run, value: &dyn Fn(&NewReport) -> Option<f64>| run.new.as_ref().and_then(value);
-    line("new concepts, limits found, %", 2, &|run| new(run, &|new| Some(new.limits)));
-    line("new concepts, F1, c", 2, &|run| new(run, &|new| Some(new.scores.c.f1)));
-    line("F1, b", 2, &|run| new(run, &|new| Some(new.scores.b.f1)));
+    line("new concepts, boundaries found, %", 2, &|run| new(run, &|new| Some(new.boundaries)));
+    line("new concepts, strict F1", 2, &|run| new(run, &|new| Some(new.scores.strict.f1)));
+    line("F1 of all slots", 2, &|run| new(run, &|new| Some(new.scores.all_slots.f1)));
     line("AUROC", 3, &|run| new(run, &|new| new.auroc));
     line("silent errors, %", 2, &|run| new(run, &|new| Some(new.questions.silent_errors)));
     line("asked about, %", 2, &|run| new(run, &|new| Some(new.questions.asked)));

@@ -59,7 +59,7 @@ pub fn of_model(run: &ModelRun, sample: &Sample, data: &str, folder: &Path) -> R
 /// Bars of new-concept F1 for all methods of both models.
 pub fn bars(cells: &Cells, methods: &[String], data: &str, folder: &Path) -> Result<Figure> {
     let bar = |kind: Kind, method: &str| {
-        let cell = cells.find(kind, method, "c_f1")?;
+        let cell = cells.find(kind, method, "strict_f1")?;
         Some(Bar { mean: cell.spread.mean, deviation: cell.spread.deviation, mark: cell.paper })
     };
     let row = |method: &String| BarRow {
@@ -68,7 +68,7 @@ pub fn bars(cells: &Cells, methods: &[String], data: &str, folder: &Path) -> Res
     };
     let bars = Bars {
         title: format!("New concepts found by each method: {data}"),
-        x_label: "F1 of new concepts (scoring c), in percent".to_owned(),
+        x_label: "strict F1 of new concepts, in percent".to_owned(),
         series: Kind::ALL.map(|kind| format!("{} model", kind.name())).to_vec(),
         rows: methods.iter().map(row).filter(|row| row.bars.iter().any(Option::is_some)).collect(),
         mark_name: "Shen, Chen and Jin (2020)".to_owned(),

@@ -19,7 +19,7 @@ Examples:
 harm   slot F1 on an in-domain set, before and after random phrases were learnt: made of words of slot values, as long as
        these, each with the slot of some value
 help   each concept of a new-concept set is learnt from the first utterance that has it and looked for in the others:
-       how many have their true slot and limits, before and after";
+       how many have their true slot and boundaries, before and after";
 
 /// What was typed after `meno experiment memory`.
 #[derive(clap::Args)]

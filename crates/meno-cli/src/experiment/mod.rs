@@ -47,7 +47,7 @@ enum Command {
     Accuracy(AccuracyArgs),
     /// Train the default tagger without one of its parts at a time.
     Ablation(ablation::Args),
-    /// Train the default tagger with several seeds and judge it on known and on new concepts.
+    /// Train the default tagger with several seeds and evaluate it on known and on new concepts.
     Concepts(concepts::Args),
     /// Find new concepts by every method of Shen, Chen and Jin (2020), and write their table and pictures.
     Paper(paper::Args),

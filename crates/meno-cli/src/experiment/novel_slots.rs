@@ -9,7 +9,7 @@ use meno::decision::PolicySettings;
 use meno::metrics::Scores;
 use meno::train::TrainSettings;
 use meno::{Error, Result};
-use meno_experiment::novel::{NovelReport, hold_out, judge};
+use meno_experiment::novel::{NovelReport, evaluate, hold_out};
 use meno_experiment::{Dataset, Spread, in_parallel, train};
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ Examples:
   meno experiment novel-slots --data DIR/snips
   meno experiment novel-slots --data data/concepts --slots recipient,place --seeds 3
 
-No utterance with a novel slot is trained or judged on; the threshold comes from the rest of the valid split. Without
+No utterance with a novel slot is trained or evaluated on; the threshold comes from the rest of the valid split. Without
 --slots the three sets of Wu et al. (2021) for Snips are taken, beside their best figures (BERT-large).";
 
 /// The slots that Wu et al. (2021) hold out of Snips, and the F1 of spans and of words that they report.
@@ -111,7 +111,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             let settings = TrainSettings { seed: 1 + run_idx as u64, ..settings.clone() };
             let policy = PolicySettings { budget: Some(args.budget), ..PolicySettings::default() };
             let model = train(&held_out, &settings, policy)?;
-            let report = judge(&model, &held_out.test);
+            let report = evaluate(&model, &held_out.test);
             counter.count();
             report
         })?;

@@ -65,7 +65,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
         with_sample: seed == 1,
     };
     let tasks: Vec<Task> = seeds.iter().flat_map(|seed| Kind::ALL.map(|kind| task(seed, kind))).collect();
-    let Some(judged) = runs.run(&tasks, style.stderr)? else {
+    let Some(evaluated) = runs.run(&tasks, style.stderr)? else {
         return Ok(ExitCode::from(interrupt::EXIT_CODE));
     };
     let folder = args.run.data.canonicalize().unwrap_or_else(|_| args.run.data.clone());
@@ -79,16 +79,16 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
         data: &runs.data,
         seeds,
         published,
-        methods: methods(&judged),
-        cells: Cells::of(&judged, published),
+        methods: methods(&evaluated),
+        cells: Cells::of(&evaluated, published),
     };
-    report.write(&judged)?;
+    report.write(&evaluated)?;
     print(report.table("c"))?;
     note(format_args!("{}: tables, numbers and pictures", args.run.out.join("README.md").display()));
     Ok(ExitCode::SUCCESS)
 }
 
-/// The rows of the paper, then those of ours that were judged.
+/// The rows of the paper, then those of ours that were evaluated.
 fn methods(runs: &[ModelRun]) -> Vec<String> {
     let mut methods: Vec<String> = ROWS.iter().map(|(method, _)| (*method).to_owned()).collect();
     for method in runs.iter().flat_map(|run| &run.methods) {
@@ -166,7 +166,7 @@ impl Name<'_> {
 }
 
 /// What methods are compared by.
-const HEADLINE: &str = "c_f1";
+const HEADLINE: &str = "strict_f1";
 
 impl Report<'_> {
     fn write(&self, runs: &[ModelRun]) -> Result<()> {
@@ -218,11 +218,11 @@ impl Report<'_> {
                 if budget == 1.0 { "" } else { "s" },
                 self.ood
             ),
-            "## Scoring c\n".to_owned(),
-            "A prediction is right if its limits are exact and it is `unknown` or has the true slot; precision counts \
+            "## Strict\n".to_owned(),
+            "A prediction is right if its boundaries are exact and it is `unknown` or has the true slot; precision counts \
              predicted unknown spans, true slots on new concepts, and wrong slots that overlap one.\n"
                 .to_owned(),
-            self.table("c"),
+            self.table("strict"),
             "![F1 of new concepts](pictures/f1.svg)\n".to_owned(),
             "## Words\n".to_owned(),
             "How each measure ranks words of new concepts above those of in-domain test, from 0 to 1; AURC is the area \
@@ -232,16 +232,16 @@ impl Report<'_> {
             "Slot F1 without a threshold, intent accuracy, and how far probabilities can be believed, on in-domain test:\n"
                 .to_owned(),
             self.models(),
-            "## Scoring a\n\nPrecision counts predicted unknown spans and true slots on new concepts: who never says \
+            "## Unknown\n\nPrecision counts predicted unknown spans and true slots on new concepts: who never says \
              unknown has 100.\n"
                 .to_owned(),
-            self.table("a"),
-            "## Scoring b\n\nAll slots of the utterances are to be found, unknown being right for a new concept.\n"
+            self.table("unknown"),
+            "## All slots\n\nAll slots of the utterances are to be found, unknown being right for a new concept.\n"
                 .to_owned(),
-            self.table("b"),
-            "## Scoring d\n\nPrecision counts all predicted spans, though only new concepts are to be found.\n"
+            self.table("all_slots"),
+            "## Any\n\nPrecision counts all predicted spans, though only new concepts are to be found.\n"
                 .to_owned(),
-            self.table("d"),
+            self.table("any"),
             self.tests(),
             self.spreads(),
             format!("## Pictures\n\nOf seed {}; histograms of at most 1000 words each.\n", self.seeds[0]),
@@ -252,9 +252,9 @@ impl Report<'_> {
         parts.join("\n")
     }
 
-    /// The paper's table by one of the scorings.
-    fn table(&self, scoring: &str) -> String {
-        let measures = ["precision", "recall", "f1"].map(|name| format!("{scoring}_{name}"));
+    /// The paper's table by one way of counting.
+    fn table(&self, count: &str) -> String {
+        let measures = ["precision", "recall", "f1"].map(|name| format!("{count}_{name}"));
         let best = Kind::ALL.map(|kind| {
             let means = self.cells.of_measure(&measures[2]).filter(|cell| cell.model == kind);
             means.map(|cell| cell.spread.mean).fold(f64::NEG_INFINITY, f64::max)
@@ -344,7 +344,7 @@ impl Report<'_> {
     fn tests(&self) -> String {
         let mut text =
             "## Is the best method better?\n\nStudent's t-test of pairs over the seeds, two-sided, on F1 of \
-                        new concepts (scoring c); p below 0.01 is marked.\n"
+                        new concepts (strict); p below 0.01 is marked.\n"
                 .to_owned();
         for contest in self.contests() {
             let rows: Vec<Vec<String>> = contest.iter().map(Comparison::row).collect();
@@ -356,7 +356,7 @@ impl Report<'_> {
         text
     }
 
-    /// How F1 by scoring c is spread over the seeds.
+    /// How F1 by the strict count is spread over the seeds.
     fn spreads(&self) -> String {
         let row = |cell: &Cell| {
             let name = Name { model: cell.model, method: &cell.method };
@@ -365,7 +365,7 @@ impl Report<'_> {
         };
         let rows: Vec<Vec<String>> = self.cells.of_measure(HEADLINE).map(row).collect();
         let header = ["method", "least", "lower quartile", "median", "upper quartile", "most"];
-        format!("## Spread over the seeds\n\nF1 of new concepts, scoring c.\n\n{}", markdown(&header, &rows))
+        format!("## Spread over the seeds\n\nStrict F1 of new concepts.\n\n{}", markdown(&header, &rows))
     }
 }
 

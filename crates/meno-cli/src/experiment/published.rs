@@ -70,12 +70,12 @@ impl Published {
         }
         let row_idx = ROWS.iter().position(|(name, _)| *name == method)?;
         let [precision, recall, f1] = table.new_concepts[row_idx][kind_idx]?;
-        // Which of the four scorings it has is not said, so it stands beside each.
+        // Which of the four ways of counting it has is not said, so it stands beside each.
         match measure.split_once('_')? {
             ("test", "f1") => Some(table.test_f1[kind_idx]),
-            ("a" | "b" | "c" | "d", "precision") => Some(precision),
-            ("a" | "b" | "c" | "d", "recall") => Some(recall),
-            ("a" | "b" | "c" | "d", "f1") => Some(f1),
+            ("unknown" | "all_slots" | "strict" | "any", "precision") => Some(precision),
+            ("unknown" | "all_slots" | "strict" | "any", "recall") => Some(recall),
+            ("unknown" | "all_slots" | "strict" | "any", "f1") => Some(f1),
             _ => None,
         }
     }
@@ -180,12 +180,12 @@ mod tests {
     #[test]
     fn numbers_are_found_by_name() {
         let atis = Published::of_name("atis").unwrap();
-        assert_eq!(atis.number(Kind::Calibrated, "entropy+syntax", "c_f1"), Some(49.60));
-        assert_eq!(atis.number(Kind::Plain, "entropy", "a_precision"), Some(37.06));
+        assert_eq!(atis.number(Kind::Calibrated, "entropy+syntax", "strict_f1"), Some(49.60));
+        assert_eq!(atis.number(Kind::Plain, "entropy", "unknown_precision"), Some(37.06));
         assert_eq!(atis.number(Kind::Plain, "entropy", "test_f1"), Some(94.26));
         assert_eq!(atis.number(Kind::Plain, "", "slot_f1"), Some(95.19));
-        assert_eq!(atis.number(Kind::Calibrated, "dropout", "c_f1"), None);
-        assert_eq!(atis.number(Kind::Plain, "max-logit", "c_f1"), None);
+        assert_eq!(atis.number(Kind::Calibrated, "dropout", "strict_f1"), None);
+        assert_eq!(atis.number(Kind::Plain, "max-logit", "strict_f1"), None);
         assert_eq!(atis.number(Kind::Plain, "entropy", "fpr_at_95_recall"), None);
         assert_eq!(Published::of_name("kitchen"), None);
     }

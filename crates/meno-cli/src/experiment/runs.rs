@@ -1,6 +1,6 @@
-//! Many trainings, each judged once: what was done before is taken from the folder of results.
+//! Many trainings, each evaluated once: what was done before is taken from the folder of results.
 //!
-//! `OUT/models/NAME.meno` is the model, `OUT/runs/NAME.json` how it was judged, with the settings and the data that it
+//! `OUT/models/NAME.meno` is the model, `OUT/runs/NAME.json` how it was evaluated, with the settings and the data that it
 //! came from. Each file is whole or not there, so that stopping costs no more than what is under way; results are made
 //! from these files alone, so that they are the same whether or not the work was stopped.
 
@@ -13,7 +13,7 @@ use meno::corpus::{self, Corpus};
 use meno::metrics::Mode;
 use meno::train::{Architecture, TrainSettings};
 use meno::{Error, Model, Result, atomic};
-use meno_experiment::paper::{Kind, Method, ModelRun, PaperSettings, demand_new_concepts, judge, train};
+use meno_experiment::paper::{Kind, Method, ModelRun, PaperSettings, demand_new_concepts, evaluate, train};
 use meno_experiment::{Dataset, in_parallel};
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +67,7 @@ impl RunArgs {
     }
 }
 
-/// One training and its judgement.
+/// One training and its evaluation.
 pub struct Task {
     /// Of its files.
     pub name: String,
@@ -105,7 +105,7 @@ pub struct Fingerprints {
 
 /// `OUT/runs/NAME.json`.
 #[derive(Serialize, Deserialize)]
-struct Judged {
+struct Evaluated {
     training: TrainSettings,
     budget: f64,
     data: Fingerprints,
@@ -170,7 +170,7 @@ impl<'a> Runs<'a> {
             .map(Some)
     }
 
-    /// Trains and judges, and keeps both; whether it came to its end.
+    /// Trains and evaluates, and keeps both; whether it came to its end.
     fn one(
         &self,
         task: &Task,
@@ -196,11 +196,15 @@ impl<'a> Runs<'a> {
         if !step(training) {
             return Ok(false);
         }
-        let run = judge(&model, &self.dataset, &self.new_concepts, &task.settings, task.with_sample)?;
-        let judged =
-            Judged { training: task.training(), budget: task.settings.budget, data: self.data.clone(), run };
+        let run = evaluate(&model, &self.dataset, &self.new_concepts, &task.settings, task.with_sample)?;
+        let evaluated = Evaluated {
+            training: task.training(),
+            budget: task.settings.budget,
+            data: self.data.clone(),
+            run,
+        };
         let _saving = interrupt.saving();
-        atomic::write(&self.path(task), (pretty(&judged) + "\n").as_bytes())?;
+        atomic::write(&self.path(task), (pretty(&evaluated) + "\n").as_bytes())?;
         step(1.0);
         Ok(true)
     }
@@ -226,18 +230,18 @@ impl<'a> Runs<'a> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             text => text.unwrap_or_default(),
         };
-        let judged = serde_json::from_str::<Judged>(&text).ok().filter(|judged| {
-            let methods = judged.run.methods.iter().map(|run| run.method.clone());
-            judged.training == task.training()
-                && judged.budget == task.settings.budget
-                && judged.data == self.data
+        let evaluated = serde_json::from_str::<Evaluated>(&text).ok().filter(|evaluated| {
+            let methods = evaluated.run.methods.iter().map(|run| run.method.clone());
+            evaluated.training == task.training()
+                && evaluated.budget == task.settings.budget
+                && evaluated.data == self.data
                 && methods.eq(task.settings.methods().into_iter().map(Method::name))
-                && (judged.run.sample.is_some() || !task.with_sample)
+                && (evaluated.run.sample.is_some() || !task.with_sample)
         });
-        if judged.is_none() && aloud {
+        if evaluated.is_none() && aloud {
             note(format_args!("{}: of other settings or data; it is done again", path.display()));
         }
-        judged.map(|judged| judged.run)
+        evaluated.map(|evaluated| evaluated.run)
     }
 
     fn path(&self, task: &Task) -> PathBuf {

@@ -49,7 +49,7 @@ pub struct Args {
 enum Over {
     /// The radius of the ball of the calibration.
     Delta,
-    /// The weight of the second loss.
+    /// The weight of the entropy regularizer.
     Lambda,
     /// How often rare words are read as never seen.
     UnknownWords,
@@ -103,10 +103,10 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     };
     let tasks: Vec<Task> =
         over.values().iter().flat_map(|&value| seeds.iter().map(move |&seed| task(value, seed))).collect();
-    let Some(judged) = runs.run(&tasks, style.stderr)? else {
+    let Some(evaluated) = runs.run(&tasks, style.stderr)? else {
         return Ok(ExitCode::from(interrupt::EXIT_CODE));
     };
-    let points = over.values().iter().zip(judged.chunks(seeds.len()));
+    let points = over.values().iter().zip(evaluated.chunks(seeds.len()));
     let points: Vec<Point> = points.filter_map(|(&value, runs)| Point::of(value, runs)).collect();
     let results = Results {
         data: &args.run.data,
@@ -141,7 +141,7 @@ struct Point {
     /// Slot F1 on in-domain test, without a threshold and with it.
     slot_f1: Spread,
     test_f1: Spread,
-    /// Of new concepts, by scoring c.
+    /// Of new concepts, by the strict count.
     precision: Spread,
     recall: Spread,
     f1: Spread,
@@ -156,9 +156,9 @@ impl Point {
             value,
             slot_f1: Spread::of(runs.iter().map(|run| run.test_f1))?,
             test_f1: Spread::of(methods.iter().map(|run| run.test_f1))?,
-            precision: Spread::of(methods.iter().map(|run| run.new_concepts.c.precision))?,
-            recall: Spread::of(methods.iter().map(|run| run.new_concepts.c.recall))?,
-            f1: Spread::of(methods.iter().map(|run| run.new_concepts.c.f1))?,
+            precision: Spread::of(methods.iter().map(|run| run.new_concepts.strict.precision))?,
+            recall: Spread::of(methods.iter().map(|run| run.new_concepts.strict.recall))?,
+            f1: Spread::of(methods.iter().map(|run| run.new_concepts.strict.f1))?,
         })
     }
 
@@ -166,9 +166,9 @@ impl Point {
         [
             ("slot_f1", self.slot_f1),
             ("test_f1", self.test_f1),
-            ("c_precision", self.precision),
-            ("c_recall", self.recall),
-            ("c_f1", self.f1),
+            ("strict_precision", self.precision),
+            ("strict_recall", self.recall),
+            ("strict_f1", self.f1),
         ]
     }
 }
@@ -215,7 +215,7 @@ impl Results<'_> {
             },
             y: Axis { label: "F1 in percent".to_owned(), ..Axis::default() },
             series: vec![
-                series("new concepts (scoring c)", |point| point.f1),
+                series("new concepts (strict)", |point| point.f1),
                 series("slots of in-domain test, with the threshold", |point| point.test_f1),
             ],
         }
@@ -233,8 +233,8 @@ impl Results<'_> {
         let parts = [
             format!("# F1 against {over}: {}\n", self.about()),
             "The calibrated model; mean and standard deviation over the seeds, in percent. Slot F1 is on in-domain test. \
-             Words are unknown by their Dirichlet entropy, with the threshold from valid; new concepts are counted by \
-             scoring c.\n"
+             Words are unknown by their Dirichlet entropy, with the threshold from valid; the count of new concepts is the \
+             strict one.\n"
                 .to_owned(),
             self.table(),
             format!("![F1 against {over}](pictures/f1.svg)\n"),

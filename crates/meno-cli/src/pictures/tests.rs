@@ -59,10 +59,7 @@ fn sweep() -> Lines {
     Lines {
         title: "New-concept F1 against the radius of the ball".to_owned(),
         x: Axis { label: "δ".to_owned(), ..Axis::default() },
-        y: Axis {
-            label: "F1 (scoring c), mean and standard deviation of 10 seeds".to_owned(),
-            ..Axis::default()
-        },
+        y: Axis { label: "strict F1, mean and standard deviation of 10 seeds".to_owned(), ..Axis::default() },
         series: vec![series("calibrated entropy", 68.0, 3.1), series("confidence", 55.0, 1.4)],
     }
 }
@@ -112,7 +109,7 @@ fn bars() -> Bars {
     let row = |name: &str, bars: Vec<Option<Bar>>| BarRow { name: name.to_owned(), bars };
     Bars {
         title: "New-concept F1 on ATIS, 10 seeds".to_owned(),
-        x_label: "F1, scoring c".to_owned(),
+        x_label: "strict F1".to_owned(),
         series: vec!["calibrated model".to_owned(), "plain model".to_owned()],
         rows: vec![
             row("Dropout perturbation", vec![bar(44.1, 2.0, Some(47.0)), bar(42.3, 2.8, Some(44.9))]),

@@ -104,7 +104,7 @@ pub fn trained() -> &'static Path {
     let dir = DIR.get_or_init(|| {
         let dir = tiny_dataset();
         let args =
-            "train data -o m --recipe paper --epochs 60 --rate 0.01 --dropout 0.2 --hidden 16 --embedding 16";
+            "train data -o m --architecture slot-gated --epochs 60 --rate 0.01 --dropout 0.2 --hidden 16 --embedding 16";
         let output = meno(dir.path(), args).output().unwrap();
         assert!(output.status.success(), "{}", shown(&output));
         dir

@@ -55,8 +55,11 @@ pub(crate) fn reload(app: &App) -> Loading<Arc<Loaded>> {
 fn told(loaded: &Loaded) -> Response {
     let model = &loaded.model;
     let policy = model.policy();
+    let (architecture, recipe) =
+        if policy.is_span_level() { ("span-tagger", "tagger") } else { ("slot-gated", "paper") };
     let info = json!({
-        "recipe": if policy.is_span_level() { "tagger" } else { "paper" },
+        "architecture": architecture,
+        "recipe": recipe,
         "slots": model.slots(),
         "intents": model.features().intents.names().iter().filter(|name| !name.is_empty()).collect::<Vec<_>>(),
         "threshold": policy.named_threshold(),

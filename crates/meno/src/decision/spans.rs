@@ -11,7 +11,7 @@ pub const SPAN_BUDGET: f64 = 0.5;
 pub struct ScoredSpan {
     /// How unsure the tagger is of it.
     pub uncertainty: f64,
-    /// Whether limits and slot are right.
+    /// Whether boundaries and slot are right.
     pub correct: bool,
 }
 
@@ -52,11 +52,11 @@ impl Threshold {
             let problem = format!("a share of false alarms of {share}");
             return Err(Error::Setting { problem, hint: "it lies between 0 and 1, such as 0.02".to_owned() });
         }
-        let mut doubts: Vec<f64> = spans.iter().map(|span| span.uncertainty).collect();
-        doubts.sort_by(f64::total_cmp);
-        let rank = ((doubts.len() + 1) as f64 * (1.0 - share)).ceil() as usize;
-        let Some(&value) = doubts.get(rank.max(1) - 1) else {
-            let n = doubts.len();
+        let mut uncertainties: Vec<f64> = spans.iter().map(|span| span.uncertainty).collect();
+        uncertainties.sort_by(f64::total_cmp);
+        let rank = ((uncertainties.len() + 1) as f64 * (1.0 - share)).ceil() as usize;
+        let Some(&value) = uncertainties.get(rank.max(1) - 1) else {
+            let n = uncertainties.len();
             let problem = format!("{n} concepts in the valid split promise no share of {share}");
             let hint = format!("the smallest share that they can promise is {:.4}", 1.0 / (n + 1) as f64);
             return Err(Error::Threshold { problem, hint });

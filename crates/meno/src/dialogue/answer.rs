@@ -22,7 +22,7 @@ pub(super) enum Answer {
     /// The phrase is another name for this.
     Alias(String),
     /// The phrase is this part of the request, in bytes; and what it is, if that was said too.
-    Limits(Range<usize>, Option<String>),
+    Boundaries(Range<usize>, Option<String>),
     /// None of these.
     Unclear,
 }
@@ -81,8 +81,8 @@ impl Asked<'_> {
         if is_all(&forms, &hear.cancel, &hear.filler) {
             return Answer::Cancel;
         }
-        if let Some(limits) = self.limits(&words) {
-            return limits;
+        if let Some(boundaries) = self.boundaries(&words) {
+            return boundaries;
         }
         if let Some(end) = find_phrase(&forms, &hear.alias) {
             return alias(text, &words[end..], hear);
@@ -136,7 +136,7 @@ impl Asked<'_> {
     }
 
     /// `just regrets`, `no, burpees and regrets`, `only regrets, it's an album`.
-    fn limits(&self, words: &[Word]) -> Option<Answer> {
+    fn boundaries(&self, words: &[Word]) -> Option<Answer> {
         let hear = &self.book.hear;
         let forms: Vec<&str> = words.iter().map(|word| word.form.as_str()).collect();
         let (said_no, rest) = without_lead(&forms, &hear.no);
@@ -157,8 +157,8 @@ impl Asked<'_> {
             .max_by_key(|(n, place)| (*n, std::cmp::Reverse(place.start)))?;
         let (n, place) = matched;
         match &rest[n..] {
-            [] => Some(Answer::Limits(place, None)),
-            rest => Some(Answer::Limits(place, Some(self.named(rest)?))),
+            [] => Some(Answer::Boundaries(place, None)),
+            rest => Some(Answer::Boundaries(place, Some(self.named(rest)?))),
         }
     }
 
@@ -316,13 +316,13 @@ mod tests {
     }
 
     #[test]
-    fn other_limits() {
+    fn other_boundaries() {
         let regrets = || REQUEST.find("regrets").unwrap()..REQUEST.find(" playlist").unwrap();
-        check("no, just regrets", Answer::Limits(regrets(), None));
-        check("only Regrets", Answer::Limits(regrets(), None));
-        check("just regrets, it's an album", Answer::Limits(regrets(), Some("album".to_owned())));
+        check("no, just regrets", Answer::Boundaries(regrets(), None));
+        check("only Regrets", Answer::Boundaries(regrets(), None));
+        check("just regrets, it's an album", Answer::Boundaries(regrets(), Some("album".to_owned())));
         let longer = || REQUEST.find("my").unwrap()..REQUEST.find(" playlist").unwrap();
-        check("no, my burpees and regrets", Answer::Limits(longer(), None));
+        check("no, my burpees and regrets", Answer::Boundaries(longer(), None));
         // What the phrase is already, or what does not touch it, is no correction.
         check("no, gimme shelter", Answer::PerhapsType("gimme_shelter".to_owned()));
     }

@@ -4,7 +4,7 @@
 //! the caller keeps until the next turn; both are plain values. Nothing is remembered here: what was learnt leaves as
 //! [`Lesson`]s.
 //!
-//! Unknown phrases are asked about one by one, the most doubtful first, at most [`Settings::max_questions`] for a request.
+//! Unknown phrases are asked about one by one, the most uncertain first, at most [`Settings::max_questions`] for a request.
 //! A phrase that nobody wanted to explain is not asked about again. An answer is read by rules (`answer`); what is no
 //! answer but a request of its own ends the question. All that is said and understood stands in a [`Phrasebook`].
 
@@ -137,7 +137,7 @@ pub struct Slot {
     /// What the words might be, with probabilities, the likeliest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guesses: Vec<(String, f32)>,
-    /// How doubtful they are; higher is less sure.
+    /// How uncertain they are; higher is less sure.
     #[serde(default)]
     pub uncertainty: f32,
 }
@@ -339,7 +339,7 @@ impl Dialogue<'_> {
                     None => self.miss(pending, left),
                 }
             }
-            (Answer::Limits(place, slot), _) => self.correct(pending, left, place, slot),
+            (Answer::Boundaries(place, slot), _) => self.correct(pending, left, place, slot),
             (Answer::PerhapsType(_) | Answer::Unclear, _) if self.is_request(&heard) => {
                 let said = self.book.say("left", &[("phrase", pending.phrase())]);
                 let left = with(left, pending.phrase());
@@ -395,7 +395,7 @@ impl Dialogue<'_> {
         self.go_on(request, left, n_asked, vec![said], vec![lesson])
     }
 
-    /// The phrase has other limits: it loses what else it was, and slots that it now covers give way.
+    /// The phrase has other boundaries: it loses what else it was, and slots that it now covers give way.
     fn correct(
         &self,
         mut pending: Pending,

@@ -114,7 +114,7 @@ impl<'m> Assessor<'m> {
     pub fn new(model: &'m Model, measures: &[Measure], train: &Corpus, seed: u64) -> Result<Self> {
         let Encoder::SlotGated(encoder) = &model.encoder else {
             return Err(Error::Architecture {
-                problem: "the measures are of words, but the model judges concepts".to_owned(),
+                problem: "the measures are of words, but the model scores whole spans".to_owned(),
                 hint: "train a slot-gated model".to_owned(),
             });
         };

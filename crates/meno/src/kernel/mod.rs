@@ -14,7 +14,7 @@ mod calibrate;
 mod cell;
 mod dirichlet;
 mod gemm;
-mod halves;
+mod bf16;
 mod simd;
 mod softmax;
 #[cfg(test)]
@@ -23,12 +23,12 @@ mod vector;
 
 pub(crate) use adam::{Adam, BETA1, BETA2, StepSize};
 pub(crate) use attention::{Attention, AttentionGradient};
+pub(crate) use bf16::{Bf16Matrix, round_to_bf16};
 pub(crate) use buffer::Buffer;
 pub(crate) use calibrate::{Calibrate, CalibrateGradient};
 pub(crate) use cell::{Cell, CellGradient};
 pub(crate) use dirichlet::Dirichlets;
 pub(crate) use gemm::{Gemm, Right, Start, Strided, Term};
-pub(crate) use halves::{Halves, round_to_half};
 pub(crate) use vector::{Dots, GateGradient};
 
 /// Floats in a vector; widths inside the encoder are multiples of it.
@@ -70,7 +70,7 @@ macro_rules! kernels {
 kernels! {
     gemm::gemm(gemm: &mut Gemm<'_>) as gemm;
     gemm::transpose_panels(rows: usize, columns: usize, first: usize, from: &[f32], to: &mut [f32]) as transpose_panels;
-    halves::add_product(x: &[f32], matrix: &Halves, y: &mut [f32]) as add_product_of_halves;
+    bf16::add_product(x: &[f32], matrix: &Bf16Matrix, y: &mut [f32]) as add_product_bf16;
     cell::forward(step: &mut Cell<'_>) as cell;
     cell::backward(step: &mut CellGradient<'_>) as cell_backward;
     attention::exponentials(x: &mut [f32]) as exponentials;
@@ -188,10 +188,10 @@ impl Kernels {
     }
 
     /// `y += x matrix` for one row.
-    pub(crate) fn add_product_of_halves(self, x: &[f32], matrix: &Halves, y: &mut [f32]) {
+    pub(crate) fn add_product_bf16(self, x: &[f32], matrix: &Bf16Matrix, y: &mut [f32]) {
         assert!(matrix.fits(x, y), "matrix product out of bounds");
         // SAFETY: checked above.
-        unsafe { (self.table.add_product_of_halves)(x, matrix, y) }
+        unsafe { (self.table.add_product_bf16)(x, matrix, y) }
     }
 
     /// One LSTM time step.

@@ -25,7 +25,7 @@ pub(super) trait Simd: Copy {
     /// Sixteen bytes as floats.
     unsafe fn load_bytes(from: *const u8) -> Self::V;
     /// Sixteen floats of which only the upper halves are kept: eight places at the pointer hold lane and, above it, lane + 8.
-    unsafe fn load_halves(from: *const f32) -> Self::V;
+    unsafe fn load_bf16(from: *const f32) -> Self::V;
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
@@ -196,7 +196,7 @@ impl Simd for Portable {
         out
     }
     #[inline(always)]
-    unsafe fn load_halves(from: *const f32) -> Self::V {
+    unsafe fn load_bf16(from: *const f32) -> Self::V {
         // SAFETY: 8 floats are readable.
         let pairs = unsafe { from.cast::<[f32; LANES / 2]>().read() };
         let mut out = [0.0; LANES];
@@ -325,7 +325,7 @@ mod x86 {
             }
         }
         #[inline(always)]
-        unsafe fn load_halves(from: *const f32) -> Self::V {
+        unsafe fn load_bf16(from: *const f32) -> Self::V {
             // SAFETY: 8 floats are readable.
             unsafe {
                 let pairs = _mm256_loadu_si256(from.cast());
@@ -452,10 +452,10 @@ mod x86 {
             unsafe { _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(from.cast()))) }
         }
         #[inline(always)]
-        unsafe fn load_halves(from: *const f32) -> Self::V {
+        unsafe fn load_bf16(from: *const f32) -> Self::V {
             // SAFETY: 8 floats are readable; AVX2 is part of AVX-512 F.
             unsafe {
-                let [low, high] = Avx2::load_halves(from);
+                let [low, high] = Avx2::load_bf16(from);
                 let (low, high) = (_mm512_castps256_ps512(low), _mm256_castps_pd(high));
                 _mm512_castpd_ps(_mm512_insertf64x4::<1>(_mm512_castps_pd(low), high))
             }

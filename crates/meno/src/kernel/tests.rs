@@ -106,22 +106,22 @@ fn products_of_odd_sizes() {
 
 /// With weights of 16 bits a row has the same bits as with the same weights in 32.
 #[test]
-fn products_of_halves() {
-    assert_eq!(round_to_half(1.0 + 1.0 / 256.0), 1.0, "ties to even");
-    assert_eq!(round_to_half(1.0 + 3.0 / 256.0), 1.0 + 4.0 / 256.0, "ties to even");
-    assert_eq!(round_to_half(-1.001_954), -1.0);
+fn products_of_bf16() {
+    assert_eq!(round_to_bf16(1.0 + 1.0 / 256.0), 1.0, "ties to even");
+    assert_eq!(round_to_bf16(1.0 + 3.0 / 256.0), 1.0 + 4.0 / 256.0, "ties to even");
+    assert_eq!(round_to_bf16(-1.001_954), -1.0);
     let mut random = Random::new(11);
     for (k, n) in [(1, 16), (16, 32), (7, 48), (96, 384), (33, 112)] {
         let (x, start) = (floats(&mut random, k), floats(&mut random, n));
         let exact = floats(&mut random, k * n);
-        assert!(Halves::of(k, &exact).is_none(), "not rounded");
-        let panels: Vec<f32> = exact.iter().map(|&weight| round_to_half(weight)).collect();
+        assert!(Bf16Matrix::of(k, &exact).is_none(), "not rounded");
+        let panels: Vec<f32> = exact.iter().map(|&weight| round_to_bf16(weight)).collect();
         let far = exact.iter().zip(&panels).any(|(exact, half)| (exact - half).abs() > exact.abs() / 256.0);
         assert!(!far, "rounded to 8 bits");
-        let halves = Halves::of(k, &panels).expect("they are rounded");
+        let bf16 = Bf16Matrix::of(k, &panels).expect("they are rounded");
         for kernels in variants() {
             let (mut found, mut expected) = (start.clone(), start.clone());
-            kernels.add_product_of_halves(&x, &halves, &mut found);
+            kernels.add_product_bf16(&x, &bf16, &mut found);
             let a = Strided { data: &x, row: k, column: 1 };
             let terms = &[Term { k, a, b: Right::Panels(&panels) }];
             kernels.gemm(Gemm { m: 1, n, terms, start: Start::Sum, c: &mut expected, c_row: n, c_panel: 16 });

@@ -3,7 +3,7 @@
 //! Enters: the concepts that stand in a text ([`super::Index::find`]) and the tagger's words, each with its label and how
 //! sure the tagger is of it. Leave: the concepts that hold. The rule:
 //!
-//! 1. The longest phrase is judged first, then the one further left; words that a concept holds are no other's.
+//! 1. The longest phrase is evaluated first, then the one further left; words that a concept holds are no other's.
 //! 2. Where the tagger has exactly these words in the concept's slot, or in one of the same kind, both agree. Kinds are for
 //!    slots with roles: `toloc.city_name` and `fromloc.city_name` are the same after the last dot.
 //! 3. Elsewhere **memory wins where the tagger is unsure** of one of the words: it is unknown, and the phrase has the whole of
@@ -159,7 +159,7 @@ impl Rule {
     }
 }
 
-/// Whether a phrase begins or ends inside an unknown span: the tagger knows the limits better than what is there.
+/// Whether a phrase begins or ends inside an unknown span: the tagger knows the boundaries better than what is there.
 fn cuts_unknown(words: &[TaggedWord<'_>], span: &Range<usize>) -> bool {
     let goes_on = |at: usize| words.get(at).is_some_and(|word| word.unknown && word.label.starts_with("I-"));
     goes_on(span.start) || (words[span.end - 1].unknown && goes_on(span.end))

@@ -117,7 +117,7 @@ fn drafts_that_nobody_could_find_are_refused() {
 
 /// `word/label`, with `?` after the label of a word over the threshold, `!` after that of one never seen, `~` where a plural
 /// was, and runners-up after more slashes; the result as `[words|slot]`.
-fn judge(concepts: &[&str], tagged: &str) -> String {
+fn evaluate(concepts: &[&str], tagged: &str) -> String {
     let parts: Vec<Vec<&str>> = tagged.split_whitespace().map(|word| word.split('/').collect()).collect();
     let text: Vec<&str> = parts.iter().map(|part| part[0]).collect();
     let text = text.join(" ");
@@ -156,47 +156,47 @@ fn memory_wins_where_the_tagger_is_unsure() {
     let concepts =
         ["next|playlist|-", "burpees and regrets|playlist|-", "red moon|song|-", "red moon|album|-"];
     // Plainly something else.
-    assert_eq!(judge(&concepts, "play/O next/O song/O"), "");
-    assert_eq!(judge(&concepts, "play/O next/B-track song/I-track"), "");
-    assert_eq!(judge(&concepts, "red/B-album moon/I-album by/I-album"), "");
+    assert_eq!(evaluate(&concepts, "play/O next/O song/O"), "");
+    assert_eq!(evaluate(&concepts, "play/O next/B-track song/I-track"), "");
+    assert_eq!(evaluate(&concepts, "red/B-album moon/I-album by/I-album"), "");
     // Unknown.
-    assert_eq!(judge(&concepts, "play/O next/B-unknown?"), "[next|playlist]");
-    assert_eq!(judge(&concepts, "play/O next/B-artist? song/O?"), "[next|playlist]");
-    assert_eq!(judge(&concepts, "play/O next/B-artist! song/O"), "[next|playlist]");
-    assert_eq!(judge(&concepts, "play/O next/B-artist~ song/O"), "[next|playlist]");
+    assert_eq!(evaluate(&concepts, "play/O next/B-unknown?"), "[next|playlist]");
+    assert_eq!(evaluate(&concepts, "play/O next/B-artist? song/O?"), "[next|playlist]");
+    assert_eq!(evaluate(&concepts, "play/O next/B-artist! song/O"), "[next|playlist]");
+    assert_eq!(evaluate(&concepts, "play/O next/B-artist~ song/O"), "[next|playlist]");
     // Less is needed for the words as they were learnt than for their plural.
-    assert_eq!(judge(&concepts, "play/O nexts/B-artist! song/O"), "[nexts|playlist]");
-    assert_eq!(judge(&concepts, "play/O nexts/B-artist~ song/O"), "");
+    assert_eq!(evaluate(&concepts, "play/O nexts/B-artist! song/O"), "[nexts|playlist]");
+    assert_eq!(evaluate(&concepts, "play/O nexts/B-artist~ song/O"), "");
     // A part of what is unknown is not enough.
-    assert_eq!(judge(&concepts, "play/O my/B-unknown? next/I-unknown? one/I-unknown?"), "");
-    assert_eq!(judge(&concepts, "play/O next/B-unknown? one/I-unknown?"), "");
-    assert_eq!(judge(&concepts, "play/O my/B-unknown? next/I-unknown!"), "[next|playlist]");
+    assert_eq!(evaluate(&concepts, "play/O my/B-unknown? next/I-unknown? one/I-unknown?"), "");
+    assert_eq!(evaluate(&concepts, "play/O next/B-unknown? one/I-unknown?"), "");
+    assert_eq!(evaluate(&concepts, "play/O my/B-unknown? next/I-unknown!"), "[next|playlist]");
     // One word of a phrase is enough.
     assert_eq!(
-        judge(&concepts, "burpees/B-media and/O regrets/B-unknown?"),
+        evaluate(&concepts, "burpees/B-media and/O regrets/B-unknown?"),
         "[burpees and regrets|playlist]"
     );
-    assert_eq!(judge(&concepts, "red/B-city? moon/O"), "[red moon|album]");
+    assert_eq!(evaluate(&concepts, "red/B-city? moon/O"), "[red moon|album]");
     // Three words are hardly there by chance, unless two of them are others.
-    assert_eq!(judge(&concepts, "burpees/O and/O regrets/O"), "[burpees and regrets|playlist]");
-    assert_eq!(judge(&concepts, "burpee/O and/O regret/O"), "");
-    assert_eq!(judge(&concepts, "burpee/O? and/O regret/O"), "[burpee and regret|playlist]");
+    assert_eq!(evaluate(&concepts, "burpees/O and/O regrets/O"), "[burpees and regrets|playlist]");
+    assert_eq!(evaluate(&concepts, "burpee/O and/O regret/O"), "");
+    assert_eq!(evaluate(&concepts, "burpee/O? and/O regret/O"), "[burpee and regret|playlist]");
 }
 
 #[test]
 fn the_tagger_chooses_between_slots() {
     let concepts = ["red moon|song|-", "red moon|album|-", "oslo|fromloc.city_name|-", "paris|city.from|-"];
-    assert_eq!(judge(&concepts, "red/B-song moon/I-song"), "[red moon|song]");
-    assert_eq!(judge(&concepts, "red/B-album moon/I-album"), "[red moon|album]");
-    assert_eq!(judge(&concepts, "red/B-unknown?/B-song moon/I-unknown?/I-song"), "[red moon|song]");
-    assert_eq!(judge(&concepts, "red/O?/B-city/B-song moon/O?"), "[red moon|song]");
+    assert_eq!(evaluate(&concepts, "red/B-song moon/I-song"), "[red moon|song]");
+    assert_eq!(evaluate(&concepts, "red/B-album moon/I-album"), "[red moon|album]");
+    assert_eq!(evaluate(&concepts, "red/B-unknown?/B-song moon/I-unknown?/I-song"), "[red moon|song]");
+    assert_eq!(evaluate(&concepts, "red/O?/B-city/B-song moon/O?"), "[red moon|song]");
     // The role of a slot depends on the sentence.
-    assert_eq!(judge(&concepts, "to/O oslo/B-unknown?/B-toloc.city_name"), "[oslo|toloc.city_name]");
-    assert_eq!(judge(&concepts, "to/O oslo/B-unknown?/B-fromloc.airport"), "[oslo|fromloc.city_name]");
+    assert_eq!(evaluate(&concepts, "to/O oslo/B-unknown?/B-toloc.city_name"), "[oslo|toloc.city_name]");
+    assert_eq!(evaluate(&concepts, "to/O oslo/B-unknown?/B-fromloc.airport"), "[oslo|fromloc.city_name]");
     let both = ["oslo|toloc.city_name|-", "oslo|fromloc.city_name|-"];
-    assert_eq!(judge(&both, "to/O oslo/B-unknown?/B-toloc.airport"), "[oslo|toloc.city_name]");
-    assert_eq!(judge(&concepts, "to/O oslo/B-toloc.city_name"), "[oslo|toloc.city_name]");
-    assert_eq!(judge(&concepts, "to/O paris/B-unknown?/B-city.to"), "[paris|city.from]");
+    assert_eq!(evaluate(&both, "to/O oslo/B-unknown?/B-toloc.airport"), "[oslo|toloc.city_name]");
+    assert_eq!(evaluate(&concepts, "to/O oslo/B-toloc.city_name"), "[oslo|toloc.city_name]");
+    assert_eq!(evaluate(&concepts, "to/O paris/B-unknown?/B-city.to"), "[paris|city.from]");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! (Tjong Kim Sang and Buchholz, CoNLL-2000). A quotient without a denominator is 0, as is the average of no
 //! slots, where seqeval gives `nan`.
 //!
-//! The modules below judge scores instead of labels: whether a score finds what it is meant to find ([`detection`]),
+//! The modules below evaluate scores instead of labels: whether a score finds what it is meant to find ([`detection`]),
 //! whether probabilities can be believed ([`calibration_error`]), what is gained by leaving words out
 //! ([`risk_coverage`]), and whether one method is better than another or was lucky ([`t_test`]). [`new_concepts`] counts
 //! spans as [`Evaluation`] does, in a corpus with concepts that were never seen.
@@ -64,7 +64,7 @@ pub struct SlotCounts {
     pub gold: usize,
     /// Spans in the predicted labels.
     pub predicted: usize,
-    /// Spans in both, with the same limits.
+    /// Spans in both, with the same boundaries.
     pub correct: usize,
 }
 
@@ -74,7 +74,7 @@ impl Evaluation {
         Evaluation { mode, ..Evaluation::default() }
     }
 
-    /// Counts an utterance; an empty gold intent means that the corpus has none, and is not judged.
+    /// Counts an utterance; an empty gold intent means that the corpus has none, and is not evaluated.
     ///
     /// Fails, and counts nothing, if there are not as many gold as predicted labels.
     pub fn add<G, P>(

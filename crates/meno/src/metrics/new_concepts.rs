@@ -1,15 +1,15 @@
 //! How well new concepts are found in a new-concept set: precision, recall and F1 in percent, counted in four ways.
 //!
 //! Enters: utterances whose labels have `unknown` where a new concept stands and whose truth has its true slot, and the
-//! final labels of a tagger. A prediction finds a new concept if its limits are exact and it is `unknown` or has the true
-//! slot. Recall is the share of the new concepts found, but in **b** that of all slots. They differ in what precision is
+//! final labels of a tagger. A prediction finds a new concept if its boundaries are exact and it is `unknown` or has the true
+//! slot. Recall is the share of the new concepts found, but in **all slots** that of all slots. They differ in what precision is
 //! measured against:
 //!
-//! - **a**: predicted unknown spans, and true slots on new concepts; never saying unknown has a precision of 100;
-//! - **b**: all predicted spans, and all slots of the utterances are to be found: the ordinary F1, where unknown is
+//! - **unknown**: predicted unknown spans, and true slots on new concepts; never saying unknown has a precision of 100;
+//! - **all slots**: all predicted spans, and all slots of the utterances are to be found: the ordinary F1, where unknown is
 //!   accepted for a new concept;
-//! - **c**: as a, and every wrong prediction of a known slot that overlaps a new concept;
-//! - **d**: all predicted spans, though only new concepts are to be found.
+//! - **strict**: as unknown, and every wrong prediction of a known slot that overlaps a new concept;
+//! - **any**: all predicted spans, though only new concepts are to be found.
 //!
 //! Labels are read as conlleval reads them ([`label::iter_spans`]).
 
@@ -47,21 +47,47 @@ pub struct NewConcepts {
 
 /// The four ways of counting, and how the new concepts were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Written")]
 pub struct NewConceptScores {
     /// Unknown spans and true slots.
-    pub a: Scores,
+    pub unknown: Scores,
     /// All slots.
-    pub b: Scores,
-    /// As a, with wrong known slots on new concepts: the headline.
-    pub c: Scores,
+    pub all_slots: Scores,
+    /// As unknown, with wrong known slots on new concepts: the headline.
+    pub strict: Scores,
     /// All predicted spans against new concepts only.
-    pub d: Scores,
+    pub any: Scores,
     /// How many spans were called unknown.
     pub unknown_spans: usize,
-    /// How many new concepts were called unknown, with exact limits.
+    /// How many new concepts were called unknown, with exact boundaries.
     pub found_unknown: usize,
-    /// How many new concepts were given their true slot, with exact limits.
+    /// How many new concepts were given their true slot, with exact boundaries.
     pub found_named: usize,
+}
+
+/// As it is written: for one version the ways of counting have the letters that they had before, too.
+#[derive(Serialize)]
+struct Written {
+    unknown: Scores,
+    all_slots: Scores,
+    strict: Scores,
+    any: Scores,
+    a: Scores,
+    b: Scores,
+    c: Scores,
+    d: Scores,
+    unknown_spans: usize,
+    found_unknown: usize,
+    found_named: usize,
+}
+
+impl From<NewConceptScores> for Written {
+    fn from(scores: NewConceptScores) -> Self {
+        let NewConceptScores { unknown, all_slots, strict, any, unknown_spans, found_unknown, found_named } =
+            scores;
+        let (a, b, c, d) = (unknown, all_slots, strict, any);
+        Written { unknown, all_slots, strict, any, a, b, c, d, unknown_spans, found_unknown, found_named }
+    }
 }
 
 impl NewConcepts {
@@ -91,9 +117,9 @@ impl NewConcepts {
     }
 
     fn count(&mut self, gold: &[GoldSpan<'_>], span: TokenSpanRef<'_>) {
-        let same_limits = |gold: &&GoldSpan<'_>| (gold.span.start, gold.span.end) == (span.start, span.end);
+        let is_exact = |gold: &&GoldSpan<'_>| (gold.span.start, gold.span.end) == (span.start, span.end);
         let overlaps = |gold: &GoldSpan<'_>| span.start < gold.span.end && gold.span.start < span.end;
-        let exact = gold.iter().find(same_limits);
+        let exact = gold.iter().find(is_exact);
         self.predicted += 1;
         if span.slot == UNKNOWN {
             self.unknown += 1;
@@ -114,10 +140,10 @@ impl NewConcepts {
         let claimed = self.unknown + self.named;
         let all = SlotCounts { gold: self.slots, predicted: self.predicted, correct: correct + self.known };
         NewConceptScores {
-            a: among(claimed),
-            b: all.scores(),
-            c: among(claimed + self.wrong),
-            d: among(self.predicted),
+            unknown: among(claimed),
+            all_slots: all.scores(),
+            strict: among(claimed + self.wrong),
+            any: among(self.predicted),
             unknown_spans: self.unknown,
             found_unknown: self.found,
             found_named: self.named,
@@ -174,7 +200,7 @@ mod tests {
         (labels, truth)
     }
 
-    /// Adds up lines of `gold => predicted`, and gives precision and recall of a, b, c and d.
+    /// Adds up lines of `gold => predicted`, and gives precision and recall by the four ways of counting.
     fn check(lines: &[(&str, &str)], expected: [(f64, f64); 4]) {
         let mut counts = NewConcepts::default();
         for (gold, predicted) in lines {
@@ -185,7 +211,8 @@ mod tests {
                 .unwrap();
         }
         let scores = counts.scores();
-        let found = [scores.a, scores.b, scores.c, scores.d].map(|s| (s.precision, s.recall));
+        let found =
+            [scores.unknown, scores.all_slots, scores.strict, scores.any].map(|s| (s.precision, s.recall));
         for (found, expected) in found.iter().zip(&expected) {
             let close = (found.0 - expected.0).abs() < 1e-9 && (found.1 - expected.1).abs() < 1e-9;
             assert!(close, "{lines:?}: {found:?} instead of {expected:?}");
@@ -204,11 +231,11 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_slot_on_a_new_concept_counts_in_b_c_and_d_only() {
+    fn a_wrong_slot_on_a_new_concept_counts_in_all_but_unknown() {
         let missed = [(0.0, 0.0), (50.0, 50.0), (0.0, 0.0), (0.0, 0.0)];
         check(&[(GOLD, "play [blue hills|city] in [rome|city]")], missed);
         check(&[(GOLD, "play [blue|song] hills in [rome|city]")], missed);
-        // Said nowhere to be a new concept, in another utterance it was found: only a does not see the mistake.
+        // Said nowhere to be a new concept, in another utterance it was found: only `unknown` does not see the mistake.
         check(
             &[(GOLD, "play [blue hills|city] in [rome|city]"), (GOLD, "play [blue hills|song] in rome")],
             [(100.0, 50.0), (2.0 * THIRD, 50.0), (50.0, 50.0), (THIRD, 50.0)],
@@ -232,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_slot_elsewhere_counts_in_b_and_d_only() {
+    fn a_wrong_slot_elsewhere_counts_in_all_slots_and_any_only() {
         check(
             &[(GOLD, "[play|song] [blue hills|unknown] in [rome|song]")],
             [(100.0, 100.0), (THIRD, 50.0), (100.0, 100.0), (THIRD, 100.0)],

@@ -2,8 +2,8 @@
 //!
 //! Enters: utterances, in a new-concept set with the truth beside the labels, and the concepts found in each, some of them
 //! unknown: those are asked about. Leaves: shares in percent. For **new concepts**: *silent errors*, which are given a
-//! wrong slot or wrong limits, or not found, without any question that touches them; *asked*, which a question touches;
-//! *needless*, which are asked about with right limits though the guess was right. For **utterances**: those with a
+//! wrong slot or wrong boundaries, or not found, without any question that touches them; *asked*, which a question touches;
+//! *needless*, which are asked about with right boundaries though the guess was right. For **utterances**: those with a
 //! needless question about any concept, new or known.
 
 use std::sync::Arc;

@@ -10,7 +10,7 @@
 use super::batch::Batch;
 use super::linear::{Linear, Product, Rows, RowsMut, row_of};
 use super::parameters::{Layout, Tensor};
-use crate::kernel::{Buffer, Cell, CellGradient, Halves, Kernels, Start, round_to_half};
+use crate::kernel::{Bf16Matrix, Buffer, Cell, CellGradient, Kernels, Start, round_to_bf16};
 
 /// The names of the parameters.
 #[derive(Clone, Copy, Debug)]
@@ -89,17 +89,17 @@ impl BiLstm {
         self.recurrent.map(|linear| linear.weight)
     }
 
-    /// Rounds the matrices applied to the previous hidden states, so that [`BiLstm::halves`] can hold them.
+    /// Rounds the matrices applied to the previous hidden states, so that [`BiLstm::bf16`] can hold them.
     pub fn round(&self, parameters: &mut [f32]) {
         for matrix in self.recurrent() {
-            matrix.of_mut(parameters).iter_mut().for_each(|weight| *weight = round_to_half(*weight));
+            matrix.of_mut(parameters).iter_mut().for_each(|weight| *weight = round_to_bf16(*weight));
         }
     }
 
     /// The matrices applied to the previous hidden states in half the bytes, if they were rounded.
-    pub fn halves(&self, parameters: &[f32]) -> Option<[Halves; 2]> {
+    pub fn bf16(&self, parameters: &[f32]) -> Option<[Bf16Matrix; 2]> {
         let [forward, backward] =
-            self.recurrent().map(|matrix| Halves::of(matrix.rows(), matrix.of(parameters)));
+            self.recurrent().map(|matrix| Bf16Matrix::of(matrix.rows(), matrix.of(parameters)));
         Some([forward?, backward?])
     }
 
@@ -119,13 +119,13 @@ impl BiLstm {
         self.input.forward(kernels, parameters, x, RowsMut { data: gates, row: self.gates_row() });
     }
 
-    /// Runs both directions over the gates, into which [`BiLstm::project`] put the input; with `halves` sooner, if there is
+    /// Runs both directions over the gates, into which [`BiLstm::project`] put the input; with `bf16` sooner, if there is
     /// one utterance.
     pub fn forward(
         &self,
         kernels: Kernels,
         parameters: &[f32],
-        halves: Option<&[Halves; 2]>,
+        bf16: Option<&[Bf16Matrix; 2]>,
         batch: &Batch,
         state: &mut BiLstmState,
     ) {
@@ -138,7 +138,7 @@ impl BiLstm {
             }
             for i in 0..batch.n_steps() {
                 let step = if direction == 0 { i } else { batch.n_steps() - 1 - i };
-                self.forward_step(kernels, parameters, halves, batch, state, direction, step);
+                self.forward_step(kernels, parameters, bf16, batch, state, direction, step);
             }
             for utterance in 0..batch.len() {
                 let step = if direction == 0 { batch.rows(utterance).len() - 1 } else { 0 };
@@ -155,7 +155,7 @@ impl BiLstm {
         &self,
         kernels: Kernels,
         parameters: &[f32],
-        halves: Option<&[Halves; 2]>,
+        bf16: Option<&[Bf16Matrix; 2]>,
         batch: &Batch,
         state: &mut BiLstmState,
         direction: usize,
@@ -174,9 +174,9 @@ impl BiLstm {
             }
         }
         let gates = &mut state.gates[rows.start * self.gates_row() + direction * 4 * h..];
-        match halves {
-            Some(halves) if earlier.len() == 1 => {
-                kernels.add_product_of_halves(&before[..h], &halves[direction], &mut gates[..4 * h]);
+        match bf16 {
+            Some(bf16) if earlier.len() == 1 => {
+                kernels.add_product_bf16(&before[..h], &bf16[direction], &mut gates[..4 * h]);
             }
             _ => {
                 let x = Rows { data: before, n: earlier.len(), row: h };

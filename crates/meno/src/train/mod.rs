@@ -1,6 +1,6 @@
 //! Training: from corpora to a [`Model`].
 //!
-//! [`fit`] runs the epochs, judges each on the valid set and keeps the best; it can be stopped at any step and
+//! [`fit`] runs the epochs, evaluates each on the valid set and keeps the best; it can be stopped at any step and
 //! taken up again from a [`Checkpoint`] with the same result as if it had never stopped.
 
 mod checkpoint;
@@ -335,7 +335,7 @@ fn demand_words(corpus: &Corpus) -> Result<()> {
     match corpus.utterances.iter().all(|utterance| utterance.words.is_empty()) {
         false => Ok(()),
         true => {
-            let hint = "training needs utterances to train and to judge on";
+            let hint = "training needs utterances to train and to validate on";
             Err(Error::corpus(&corpus.path, 1, "no utterance with words in it", hint))
         }
     }
@@ -355,7 +355,7 @@ fn demand_short(corpus: &Corpus) -> Result<()> {
 /// How the words of a corpus look to a span tagger.
 fn forms(tagger: &SpanTaggerSettings, features: &Features) -> Forms {
     // Without a char-CNN all words of a length look the same.
-    let spelt = if tagger.letters { &features.words.names()[1..] } else { &[] };
+    let spelt = if tagger.char_cnn { &features.words.names()[1..] } else { &[] };
     Forms {
         alphabet: Alphabet::fit(spelt.iter().map(|word| &**word)),
         vectors: tagger.vectors.then(Vectors::english),

@@ -1,4 +1,4 @@
-//! The second loss: minus the entropy of the Dirichlet distributions of the words, calibrated by a trained matrix.
+//! The entropy regularizer: minus the entropy of the Dirichlet distributions of the words, calibrated by a trained matrix.
 //!
 //! `docs/math.md` has the formulas. The matrix is stored transposed, as `e = u W`, like every other one.
 
@@ -28,7 +28,7 @@ impl Default for Calibration {
     }
 }
 
-/// Activations of the second loss, a row of labels for each word.
+/// Activations of the entropy regularizer, a row of labels for each word.
 #[derive(Default)]
 pub(super) struct Calibrated {
     rectified: Buffer,
@@ -74,7 +74,7 @@ impl SlotGated {
     /// The entropies of the last forward pass and their gradients, in the workspace.
     pub(super) fn calibrate(&self, kernels: Kernels, second: EntropyLoss<'_>, w: &mut Workspace) {
         let EntropyLoss { parameters, transposed, calibration, .. } = second;
-        let matrix = self.calibration.expect("the second loss is for networks with a matrix");
+        let matrix = self.calibration.expect("the entropy regularizer is for networks with a matrix");
         let mut rectified = std::mem::take(&mut w.calibrated.rectified);
         kernels.rectify(matrix.of(parameters), rectified.reserve(matrix.rows() * matrix.width()));
         self.concentrate(kernels, &rectified, calibration, w);

@@ -67,7 +67,7 @@ pub struct SlotGated {
     calibration: Option<Tensor>,
 }
 
-/// The second loss, of a network with a calibration matrix.
+/// The entropy regularizer, of a network with a calibration matrix.
 #[derive(Clone, Copy)]
 pub struct EntropyLoss<'a> {
     /// How much the entropy of a word counts beside its cross entropy.
@@ -212,8 +212,8 @@ impl SlotGated {
 
     /// The loss of the last forward pass, and in place of the logits its gradient.
     ///
-    /// The cross entropy of the slots, and with the second loss minus their entropy, is averaged over the words of an
-    /// utterance. Beside the second loss, words outside the vocabulary have no cross entropy.
+    /// The cross entropy of the slots, and with the entropy regularizer minus their entropy, is averaged over the words of an
+    /// utterance. Beside the entropy regularizer, words outside the vocabulary have no cross entropy.
     pub fn loss<'a>(
         &self,
         kernels: Kernels,

@@ -1,4 +1,4 @@
-//! The second loss against PyTorch.
+//! The entropy regularizer against PyTorch.
 
 use std::collections::BTreeMap;
 

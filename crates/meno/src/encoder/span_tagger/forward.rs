@@ -2,7 +2,7 @@
 
 use super::{PreparedTagger, SpanTagger, TaggerWorkspace, WINDOW};
 use crate::features::{Form, Token, UNKNOWN_WORD};
-use crate::kernel::{Buffer, Halves, Kernels};
+use crate::kernel::{Bf16Matrix, Buffer, Kernels};
 use crate::nn::{Dropout, Rows, RowsMut, row_of};
 
 /// Words that are prepared at a time.
@@ -77,7 +77,7 @@ impl SpanTagger {
                 gates(token).or_else(|| late_gates.next()).expect("a row for each that is not prepared");
             to.copy_from_slice(from);
         }
-        self.understand(kernels, parameters, prepared.halves.each_ref().map(Option::as_ref), None, w);
+        self.understand(kernels, parameters, prepared.bf16.each_ref().map(Option::as_ref), None, w);
     }
 
     /// Prepares the first words of the vocabulary, the most frequent ones; a form for each.
@@ -96,9 +96,9 @@ impl SpanTagger {
             let x = Rows { data: &w.x, n: forms.len(), row: input_row };
             self.lstm.input().forward(kernels, parameters, x, RowsMut { data: gates, row });
         }
-        let halves = [Some(&self.lstm), self.upper.as_ref()];
-        let halves = halves.map(|lstm| lstm.and_then(|lstm| lstm.halves(parameters)));
-        PreparedTagger { gates, halves }
+        let bf16 = [Some(&self.lstm), self.upper.as_ref()];
+        let bf16 = bf16.map(|lstm| lstm.and_then(|lstm| lstm.bf16(parameters)));
+        PreparedTagger { gates, bf16 }
     }
 
     /// The windows over the characters of the distinct forms; those at the end of a word run into the next.
@@ -174,11 +174,11 @@ impl SpanTagger {
         &self,
         kernels: Kernels,
         parameters: &[f32],
-        [halves, upper_halves]: [Option<&[Halves; 2]>; 2],
+        [bf16, upper_bf16]: [Option<&[Bf16Matrix; 2]>; 2],
         mut dropout: Option<&mut Dropout>,
         w: &mut TaggerWorkspace,
     ) {
-        self.lstm.forward(kernels, parameters, halves, &w.batch, &mut w.lstm);
+        self.lstm.forward(kernels, parameters, bf16, &w.batch, &mut w.lstm);
         let (width, row, n) = (self.width(), row_of(self.width()), w.batch.words());
         if let Some(upper) = &self.upper {
             let between = w.between.reserve(n * row);
@@ -191,7 +191,7 @@ impl SpanTagger {
                 }
             }
             upper.project(kernels, parameters, Rows { data: between, n, row }, &mut w.upper.gates);
-            upper.forward(kernels, parameters, upper_halves, &w.batch, &mut w.upper);
+            upper.forward(kernels, parameters, upper_bf16, &w.batch, &mut w.upper);
         }
         let top = if self.upper.is_some() { &w.upper } else { &w.lstm };
         let out = w.out.reserve(n * row);

@@ -14,7 +14,7 @@ mod backward;
 mod forward;
 mod session;
 
-use crate::kernel::{Buffer, Halves, Kernels};
+use crate::kernel::{Bf16Matrix, Buffer, Kernels};
 use crate::label::parts;
 use crate::nn::crf::{Crf, N_TAGS};
 use crate::nn::{
@@ -75,7 +75,7 @@ pub(crate) struct PreparedTagger {
     /// What the first words of the vocabulary give to the gates.
     gates: Buffer,
     /// The recurrent matrices of the layers.
-    halves: [Option<[Halves; 2]>; 2],
+    bf16: [Option<[Bf16Matrix; 2]>; 2],
 }
 
 impl std::fmt::Debug for PreparedTagger {

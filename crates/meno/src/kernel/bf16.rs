@@ -12,13 +12,13 @@ const BLOCK: usize = 6;
 
 /// A matrix in blocks of panels; of sixteen columns, lane and lane + 8 share a float's place.
 #[derive(Clone)]
-pub(crate) struct Halves {
+pub(crate) struct Bf16Matrix {
     rows: usize,
     columns: usize,
     pairs: Buffer,
 }
 
-impl Halves {
+impl Bf16Matrix {
     /// Takes a matrix in panels, unless a weight has more bits than fit.
     pub fn of(rows: usize, panels: &[f32]) -> Option<Self> {
         if panels.iter().any(|weight| weight.to_bits() & !UPPER != 0 || !weight.is_finite()) {
@@ -37,7 +37,7 @@ impl Halves {
                 }
             }
         }
-        Some(Halves { rows, columns: panels.len() / rows, pairs })
+        Some(Bf16Matrix { rows, columns: panels.len() / rows, pairs })
     }
 
     /// Whether a row `x` and a result `y` have its sizes; the kernel relies on it.
@@ -47,7 +47,7 @@ impl Halves {
 }
 
 /// Rounds to the nearest weight that fits, ties to even.
-pub(crate) fn round_to_half(weight: f32) -> f32 {
+pub(crate) fn round_to_bf16(weight: f32) -> f32 {
     let bits = weight.to_bits();
     f32::from_bits((bits + 0x7FFF + (bits >> 16 & 1)) & UPPER)
 }
@@ -55,7 +55,7 @@ pub(crate) fn round_to_half(weight: f32) -> f32 {
 /// # Safety
 /// `matrix.fits(x, y)` holds and the processor has what `S` needs.
 #[inline(always)]
-pub(super) unsafe fn add_product<S: Simd>(x: &[f32], matrix: &Halves, y: &mut [f32]) {
+pub(super) unsafe fn add_product<S: Simd>(x: &[f32], matrix: &Bf16Matrix, y: &mut [f32]) {
     let panels = y.len() / LANES;
     let mut panel = 0;
     while panel < panels {
@@ -87,7 +87,7 @@ unsafe fn tile<S: Simd, const PANELS: usize>(x: &[f32], b: *const f32, y: *mut f
         for row in 0..x.len() {
             let factor = S::splat(*x.get_unchecked(row));
             for p in 0..PANELS {
-                let columns = S::load_halves(b.add((row * PANELS + p) * LANES / 2));
+                let columns = S::load_bf16(b.add((row * PANELS + p) * LANES / 2));
                 sums[p] = S::mul_add(factor, columns, sums[p]);
             }
         }
