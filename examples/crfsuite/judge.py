@@ -136,7 +136,7 @@ def judge_new(data, answers, test_answers):
             others, false_alarms = others + (not is_new), false_alarms + (not is_new and flag)
     test = [token["unknown"] for answer in test_answers for token in answer["tokens"]]
     marked, share = hits + false_alarms, in_concept / (in_concept + others)
-    print(f"new     {concepts} new concepts: {touched} noticed, {exact} with exact limits; {n_unknown_spans} unknown spans")
+    print(f"new     {concepts} new concepts: {touched} noticed, {exact} with exact boundaries; {n_unknown_spans} unknown spans")
     print(f"        of {marked} unknown words {hits} belong to one ({hits / max(marked, 1):.0%}; by chance {share:.0%})")
     print(f"test    {sum(test) / len(test):.1%} of the words unknown; in new concepts {hits / in_concept:.1%}")
     # Five deviations above the words of new concepts that as many words drawn by lot would hit.

@@ -57,7 +57,7 @@ fn print_calibration(CalibrationSettings { lambda, unknown_words, bounds }: &Cal
 [calibrate]
 # how much the entropy of a word counts beside its cross entropy
 lambda = {lambda:?}
-# words that occur n times are read as never seen with probability a / (a + n): a
+# word dropout: words that occur n times are read as never seen with probability a / (a + n): a
 unknown_words = {unknown_words:?}
 # how far the calibration may move concentrations, as a share of the largest
 delta = {:?}
@@ -98,7 +98,7 @@ filters = {filters}
 char_cnn = {char_cnn}
 # whether words have the frozen vectors that come with the program
 vectors = {vectors}
-# words that occur n times are read as never seen with probability a / (a + n): a
+# word dropout: words that occur n times are read as never seen with probability a / (a + n): a
 unknown_words = {unknown_words:?}
 # what the logit of being outside of all concepts loses for a word that never was
 outside_penalty = {outside_penalty:?}

@@ -42,7 +42,7 @@ First steps:
 
 `meno help COMMAND` tells more about each.";
 
-/// Spoken language understanding that knows what it does not know.
+/// Intent classification and slot filling that knows what it does not know.
 #[derive(Parser)]
 #[command(name = "meno", version, after_help = EXAMPLES)]
 struct Cli {

@@ -104,7 +104,7 @@ pub struct CalibrationArgs {
     /// What every concentration is multiplied by (1).
     #[arg(long, value_name = "X")]
     scale: Option<f32>,
-    /// Words that occur N times are read as never seen with probability A / (A + N) (1).
+    /// Word dropout: words that occur N times are read as never seen with probability A / (A + N) (1).
     #[arg(long, value_name = "A")]
     unknown_words: Option<f32>,
 }

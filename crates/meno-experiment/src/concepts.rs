@@ -27,7 +27,7 @@ pub struct KnownReport {
     pub flagged_interval: (f64, f64),
     /// What is asked, in percent.
     pub questions: QuestionShares,
-    /// The share of utterances that are refused, in percent.
+    /// The share of utterances that are rejected, in percent.
     pub rejected: f64,
 }
 
@@ -170,7 +170,7 @@ pub(crate) fn labels_of(found: &[Found], n_words: usize) -> Vec<String> {
     label::labels(&found.iter().map(span).collect::<Vec<_>>(), n_words)
 }
 
-/// The share of utterances that are refused, in percent, and how often one of `other` is less sure than one of `test`.
+/// The share of utterances that are rejected, in percent, and how often one of `other` is less sure than one of `test`.
 pub fn evaluate_rejection(model: &Model, test: &Corpus, other: &Corpus) -> Result<(f64, Option<f64>)> {
     let mut worker = model.worker();
     let (mut ranked, mut n_rejected) = (Vec::new(), 0);

@@ -40,7 +40,7 @@ pub enum Decision {
     Act,
     /// Ask about a span first.
     Ask,
-    /// Refuse it: it is about something else than the corpus was.
+    /// Reject it: it is about something else than the corpus was.
     Reject,
 }
 

@@ -58,7 +58,7 @@ const PARTS: [Part; 7] = [
     ("without characters", |tagger| tagger.char_cnn = false),
     ("without frozen vectors", |tagger| tagger.vectors = false),
     ("without the second layer", |tagger| tagger.layers = 1),
-    ("without words read as unknown", |tagger| tagger.unknown_words = 0.0),
+    ("without word dropout", |tagger| tagger.unknown_words = 0.0),
     ("without mention replacement", |tagger| tagger.replacement.utterances = 0.0),
     ("without the penalty for being outside", |tagger| tagger.outside_penalty = 0.0),
 ];

@@ -46,7 +46,7 @@ pub struct Args {
     /// The split of the dataset with new concepts.
     #[arg(long, value_name = "NAME")]
     new: Option<String>,
-    /// Utterances about something else, which should be refused.
+    /// Utterances about something else, which should be rejected.
     #[arg(long, value_name = "DIR")]
     other: Vec<PathBuf>,
     /// How many seeds: 1, 2, and so on.
@@ -89,7 +89,7 @@ struct Run {
     /// What thresholds give.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     curve: Vec<CurvePoint>,
-    /// The share of other utterances that are refused, and the AUROC of that.
+    /// The share of other utterances that are rejected, and the AUROC of that.
     other: Vec<(f64, Option<f64>)>,
 }
 
@@ -219,7 +219,7 @@ fn table(args: &Args, runs: &[Run]) -> String {
     line("from (95 %)", 2, &|run| Some(run.known.flagged_interval.0));
     line("to", 2, &|run| Some(run.known.flagged_interval.1));
     line("utterances with a needless question, %", 2, &|run| Some(run.known.questions.needless_utterances));
-    line("utterances refused, %", 2, &|run| Some(run.known.rejected));
+    line("utterances rejected, %", 2, &|run| Some(run.known.rejected));
     let new = |run: &Run, value: &dyn Fn(&NewReport) -> Option<f64>| run.new.as_ref().and_then(value);
     line("new concepts, boundaries found, %", 2, &|run| new(run, &|new| Some(new.boundaries)));
     line("new concepts, strict F1", 2, &|run| new(run, &|new| Some(new.scores.strict.f1)));
@@ -229,8 +229,8 @@ fn table(args: &Args, runs: &[Run]) -> String {
     line("asked about, %", 2, &|run| new(run, &|new| Some(new.questions.asked)));
     line("asked about needlessly, %", 2, &|run| new(run, &|new| Some(new.questions.needless)));
     for (i, dir) in args.other.iter().enumerate() {
-        line(&format!("{} refused, %", dir.display()), 2, &|run| Some(run.other[i].0));
-        line(&format!("{} refused, AUROC", dir.display()), 3, &|run| run.other[i].1);
+        line(&format!("{} rejected, %", dir.display()), 2, &|run| Some(run.other[i].0));
+        line(&format!("{} rejected, AUROC", dir.display()), 3, &|run| run.other[i].1);
     }
     line("seconds to train", 1, &|run| Some(run.seconds));
     line("model file, MB", 2, &|run| Some(run.bytes as f64 / 1e6));

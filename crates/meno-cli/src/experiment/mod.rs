@@ -42,7 +42,7 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Train with several seeds, test each model, print a Markdown table with mean and standard deviation.
+    /// Train the slot-gated tagger with several seeds, test each model, print a Markdown table with mean and standard deviation.
     #[command(after_help = EXAMPLES)]
     Accuracy(AccuracyArgs),
     /// Train the default tagger without one of its parts at a time.
@@ -104,7 +104,7 @@ fn typed() -> String {
 }
 
 fn run_accuracy(args: &AccuracyArgs) -> Result<ExitCode> {
-    let settings = args.train.over(TrainSettings::default());
+    let settings = args.train.over(TrainSettings::slot_gated());
     settings.check()?;
     let datasets: Vec<Dataset> = args.dirs.iter().map(|dir| Dataset::read(dir)).collect::<Result<_>>()?;
     let seeds: Vec<u64> = (1..=args.seeds.get() as u64).collect();

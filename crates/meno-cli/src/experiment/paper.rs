@@ -213,7 +213,7 @@ impl Report<'_> {
             format!(
                 "Mean and standard deviation over the seeds, in percent.{beside} Thresholds are chosen on valid, where \
                  they may cost {budget} point{} of F1 before phrases grow; Syntax is the phrase rule that finds most \
-                 slots of valid when their words are read as never seen, or none if that is better. IND F1 is slot F1 on \
+                 slots of valid when word dropout takes all their words, or none if that is better. IND F1 is slot F1 on \
                  test with the threshold, P, R and F1 are of the new concepts in `{}`. A dash is what was not measured.\n",
                 if budget == 1.0 { "" } else { "s" },
                 self.ood

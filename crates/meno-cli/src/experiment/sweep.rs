@@ -51,7 +51,7 @@ enum Over {
     Delta,
     /// The weight of the entropy regularizer.
     Lambda,
-    /// How often rare words are read as never seen.
+    /// How often word dropout takes rare words.
     UnknownWords,
     /// The width of the hidden state.
     Hidden,

@@ -30,7 +30,7 @@ pub(crate) use model::reload;
 #[openapi(
     info(
         title = "Meno",
-        description = "Spoken language understanding that knows what it does not know, asks, and learns the answer. Every \
+        description = "Intent classification and slot filling that knows what it does not know, asks, and learns the answer. Every \
                        refusal has the shape of `Failure`."
     ),
     components(schemas(schema::Failure)),

@@ -110,8 +110,9 @@ impl Policy {
                 tokens
             }
         };
-        let is_strange = |highest: f64| !decoded.labels.is_empty() && self.out_of_scope.of(decoded) > highest;
-        Verdict { tokens, spans, reject: self.reject.is_some_and(is_strange) }
+        let is_out_of_scope =
+            |highest: f64| !decoded.labels.is_empty() && self.out_of_scope.of(decoded) > highest;
+        Verdict { tokens, spans, reject: self.reject.is_some_and(is_out_of_scope) }
     }
 }
 
