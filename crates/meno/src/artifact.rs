@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::decision::{Growth, NamedThreshold, Policy, Threshold};
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape};
 use crate::encoder::{SpanTagger, SpanTaggerEncoder, SpanTaggerShape};
-use crate::engine::{Model, Record};
+use crate::engine::{English, Model, Record};
 use crate::features::{Alphabet, Features, Forms, Lexicon, Vectors};
 use crate::label::{LabelSet, Names};
 use crate::nn::{Layout, Network, Parameters, Tensor};
@@ -31,6 +31,8 @@ const SLOT_GATED: &str = "slot_gated.v1";
 const SPAN_TAGGER: &str = "span_tagger.v1";
 /// The name of the frozen vectors that come with the program.
 const ENGLISH: &str = "english.v1";
+const NOT_BUILT_IN: &str =
+    "not built into this program (feature `english` of meno, or `Model::from_bytes_with`)";
 
 #[derive(Serialize, Deserialize)]
 struct Document {
@@ -184,7 +186,12 @@ impl Model {
 
     /// Reads what [`Model::to_bytes`] gave; `path` is only for messages.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
-        parse(bytes).map_err(|problem| Error::Model { path: path.to_owned(), problem })
+        Model::from_bytes_with(bytes, path, &English::default())
+    }
+
+    /// As [`Model::from_bytes`], for a program in which the data for English is not built in, or for other data of the kind.
+    pub fn from_bytes_with(bytes: &[u8], path: &Path, english: &English) -> Result<Self> {
+        parse(bytes, english).map_err(|problem| Error::Model { path: path.to_owned(), problem })
     }
 
     /// Writes the model file; nothing is left half-written.
@@ -204,7 +211,7 @@ impl Model {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Model, String> {
+fn parse(bytes: &[u8], english: &English) -> Result<Model, String> {
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|_| not_a_model(bytes))?;
     let tensors = SafeTensors::deserialize(bytes).map_err(|_| not_a_model(bytes))?;
     let json = header.metadata().as_ref().and_then(|metadata| metadata.get(METADATA_KEY));
@@ -226,16 +233,19 @@ fn parse(bytes: &[u8]) -> Result<Model, String> {
         ));
     }
     let document: Document = serde_json::from_str(json).map_err(damaged)?;
-    assemble(document, &tensors)
+    assemble(document, &tensors, english)
 }
 
-fn assemble(document: Document, tensors: &SafeTensors<'_>) -> Result<Model, String> {
+fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) -> Result<Model, String> {
     check_names(&document)?;
     let (encoder, forms) = match document.architecture.as_str() {
         SLOT_GATED => (slot_gated(&document, tensors)?, None),
-        _ => span_tagger(&document, tensors)?,
+        _ => span_tagger(&document, tensors, english)?,
     };
     let policy = policy(&document, Model::default_scorer(&encoder))?;
+    if policy.growth.is_some() && !english.has_syntax() {
+        return Err(format!("it needs the syntax model for English, which is {NOT_BUILT_IN}"));
+    }
     let concepts = document.concepts;
     let outside_penalty = concepts.as_ref().map_or(0.0, |concepts| concepts.outside_penalty);
     let features = Features {
@@ -251,6 +261,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>) -> Result<Model, Stri
         encoder,
         outside_penalty,
         policy: Arc::new(policy),
+        syntax: english.syntax.clone(),
         record: document.training,
     })
 }
@@ -297,7 +308,11 @@ fn slot_gated(document: &Document, tensors: &SafeTensors<'_>) -> Result<Encoder,
     Ok(Encoder::SlotGated(Arc::new(SlotGatedEncoder::new(network, parameters, bounds.unwrap_or_default()))))
 }
 
-fn span_tagger(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encoder, Option<Forms>), String> {
+fn span_tagger(
+    document: &Document,
+    tensors: &SafeTensors<'_>,
+    english: &English,
+) -> Result<(Encoder, Option<Forms>), String> {
     let shape: SpanTaggerShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
     let concepts = document.concepts.as_ref().ok_or_else(|| damaged("nothing on concepts"))?;
     let n_labels = shape.slots.checked_mul(2).and_then(|n| n.checked_add(1)).unwrap_or(0);
@@ -315,7 +330,10 @@ fn span_tagger(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encode
     demand_distinct("character", alphabet.iter().map(char::to_string).collect::<Vec<_>>().iter())?;
     let vectors = match concepts.vectors.as_deref() {
         None => None,
-        Some(ENGLISH) => Some(Vectors::english()),
+        Some(ENGLISH) => match english.vectors() {
+            None => return Err(format!("it needs the vectors of English words, which are {NOT_BUILT_IN}")),
+            vectors => vectors,
+        },
         Some(name) => return Err(format!("unknown word vectors {name:?}; this program has {ENGLISH:?}")),
     };
     let whole = alphabet.len() <= Alphabet::MAX

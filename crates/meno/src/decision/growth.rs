@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::corpus::Utterance;
 use crate::label::{self, TokenSpan};
 use crate::syntax::phrase::{Rule, Why, explain};
 use crate::syntax::{Parse, SyntaxWorker};
+use crate::utterance::Utterance;
 
 /// How unknown words grow to phrases.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

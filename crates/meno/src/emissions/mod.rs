@@ -4,9 +4,12 @@
 //! later stage sees a network or knows which tagger it was; [`crate::decoding`] is the one place that tells the two
 //! families of output apart.
 
+#[cfg(feature = "corpora")]
 mod table;
 
+#[cfg(feature = "corpora")]
 pub(crate) use table::demand_labels;
+#[cfg(feature = "corpora")]
 pub use table::{Companion, Input, Table, TableSettings, TableUtterance, read_label_names};
 
 use crate::kernel::{Buffer, Kernels, padded};
@@ -44,15 +47,6 @@ pub enum Tags {
 impl Default for Tags {
     fn default() -> Self {
         Tags::Labels { logits: Logits::default(), concentrations: None }
-    }
-}
-
-impl Emissions {
-    /// Those of an utterance of a table.
-    pub fn of_table(table: &Table, utterance: &TableUtterance) -> Self {
-        let mut logits = Logits::new(table.label_names.len());
-        logits.extend(table.rows(utterance));
-        Emissions { tags: Tags::Labels { logits, concentrations: None }, intents: Vec::new() }
     }
 }
 

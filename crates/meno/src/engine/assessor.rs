@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use super::states::{Mahalanobis, Neighbours, States};
 use super::{MAX_WORDS, Model};
-use crate::corpus::{Corpus, Utterance};
 use crate::encoder::{Encoder, Prepared, SlotGated, SlotGatedEncoder, Workspace};
 use crate::kernel::Kernels;
 use crate::math::largest;
 use crate::nn::{Dropout, Network, Parameters};
 use crate::random::Random;
 use crate::uncertainty::Score;
+use crate::utterance::{Corpus, Utterance};
 use crate::{Error, Result};
 
 /// A way to measure how unsure a model is of a word; higher is less sure.

@@ -7,8 +7,8 @@ mod characters;
 mod lexicon;
 mod vectors;
 
-use crate::corpus::Utterance;
 use crate::label::{LabelSet, Names};
+use crate::utterance::Utterance;
 
 pub use characters::Alphabet;
 pub(crate) use lexicon::Lexicon;

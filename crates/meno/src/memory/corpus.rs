@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::concept::{Concept, Source};
 use super::index::{Entry, Index};
-use crate::corpus::{Corpus, Utterance};
+use crate::utterance::{Corpus, Utterance};
 
 /// A corpus, and what could not be in it.
 #[derive(Clone, Debug, Default, PartialEq)]

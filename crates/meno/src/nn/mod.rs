@@ -12,10 +12,14 @@ pub(crate) mod gradient_check;
 mod linear;
 mod loss;
 mod network;
+#[cfg(feature = "train")]
 pub(crate) mod optimizer;
 mod parameters;
+#[cfg(feature = "train")]
 pub(crate) mod task;
+#[cfg(feature = "train")]
 pub(crate) mod trainer;
+#[cfg(feature = "train")]
 mod word_dropout;
 
 pub use batch::Batch;
@@ -29,6 +33,9 @@ pub(crate) use parameters::transpose;
 #[cfg(test)]
 pub(crate) use parameters::values;
 pub use parameters::{Layout, Parameters, Tensor};
+#[cfg(feature = "train")]
 pub use task::{Part, Task};
+#[cfg(feature = "train")]
 pub use trainer::{Schedule, Trainer};
+#[cfg(feature = "train")]
 pub(crate) use word_dropout::WordDropout;

@@ -9,6 +9,7 @@
 //! ```
 //! `last` is `[forward c, forward h, backward c, backward h]` after the last word of each direction, without dropout.
 
+#[cfg(feature = "train")]
 mod backward;
 mod calibration;
 mod forward;

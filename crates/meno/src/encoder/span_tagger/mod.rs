@@ -10,6 +10,7 @@
 //! ```
 //! `vector` is a frozen word vector, of width 0 if there are none. `last` is as in [`super::SlotGated`].
 
+#[cfg(feature = "train")]
 mod backward;
 mod forward;
 mod session;
