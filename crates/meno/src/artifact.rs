@@ -3,13 +3,12 @@
 //! Nothing in a file is believed: names, shapes and counts are compared with each other before anything is
 //! allocated by them.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use safetensors::tensor::{Dtype, SafeTensors, View};
+use safetensors::tensor::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
 use crate::decision::{Growth, NamedThreshold, Policy, Threshold};
@@ -19,12 +18,13 @@ use crate::engine::{English, Model, Record};
 use crate::features::{Alphabet, Features, Forms, Lexicon, Vectors};
 use crate::label::{LabelSet, Names};
 use crate::nn::{Layout, Network, Parameters, Tensor};
+use crate::tensors::{RawTensor, check_widths, find};
 use crate::text::Normalizer;
 use crate::uncertainty::{OutOfScopeScore, Score, Scorer, SpanScore};
 use crate::{Error, Result};
 
 /// The version of the file format that this program writes; it reads this and all earlier ones.
-pub const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 2;
 
 const METADATA_KEY: &str = "meno";
 const SLOT_GATED: &str = "slot_gated.v1";
@@ -168,7 +168,7 @@ impl Model {
         let tensors = layout.tensors().map(|(name, tensor)| {
             let shape = shape_of(tensor);
             let data = parameters.values(tensor).iter().flat_map(|x| x.to_le_bytes()).collect();
-            (name, RawTensor { shape, data })
+            (name, RawTensor { dtype: Dtype::F32, shape, data })
         });
         safetensors::serialize(tensors, Some(metadata)).expect("named tensors of known shape can be written")
     }
@@ -270,11 +270,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
 fn weights(layout: &Layout, tensors: &SafeTensors<'_>) -> Result<Parameters, String> {
     let mut views = Vec::new();
     for (name, tensor) in layout.tensors() {
-        let view = tensors.tensor(name).map_err(|_| format!("tensor {name:?} is missing"))?;
-        if view.dtype() != Dtype::F32 || view.shape() != shape_of(tensor) {
-            let (dtype, shape) = (view.dtype(), view.shape());
-            return Err(format!("tensor {name:?} is {dtype:?} {shape:?}, not F32 {:?}", shape_of(tensor)));
-        }
+        let view = find(tensors, name, Dtype::F32, &shape_of(tensor))?;
         views.push((name, tensor, view));
     }
     // The file holds as many floats as are now allocated.
@@ -300,7 +296,7 @@ fn damaged(error: impl std::fmt::Display) -> String {
 fn slot_gated(document: &Document, tensors: &SafeTensors<'_>) -> Result<Encoder, String> {
     let shape: SlotGatedShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
     check_counts(document, [shape.words, shape.labels, shape.intents])?;
-    check_widths(&[("embedding", shape.embedding), ("hidden", shape.hidden)])?;
+    check_widths(&[("embedding", shape.embedding), ("hidden", shape.hidden)], MAX_WIDTH)?;
     let network = SlotGated::new(shape);
     let mut parameters = weights(network.layout(), tensors)?;
     network.pad(&mut parameters);
@@ -317,12 +313,13 @@ fn span_tagger(
     let concepts = document.concepts.as_ref().ok_or_else(|| damaged("nothing on concepts"))?;
     let n_labels = shape.slots.checked_mul(2).and_then(|n| n.checked_add(1)).unwrap_or(0);
     check_counts(document, [shape.words, n_labels, shape.intents])?;
-    check_widths(&[
+    let widths = [
         ("embedding", shape.embedding),
         ("character", shape.character),
         ("filters", shape.filters),
         ("hidden", shape.hidden),
-    ])?;
+    ];
+    check_widths(&widths, MAX_WIDTH)?;
     if !LabelSet::new(Names::new(document.id2label.values().map(String::as_str))).is_paired() {
         return Err(damaged("labels are not O and pairs of B- and I-"));
     }
@@ -412,15 +409,6 @@ fn check_counts(document: &Document, [words, labels, intents]: [usize; 3]) -> Re
     Ok(())
 }
 
-fn check_widths(widths: &[(&str, usize)]) -> Result<(), String> {
-    for &(what, width) in widths {
-        if width == 0 || width > MAX_WIDTH || !width.is_multiple_of(16) {
-            return Err(format!("{what} width {width} is not a multiple of 16 up to {MAX_WIDTH}"));
-        }
-    }
-    Ok(())
-}
-
 fn check_names(document: &Document) -> Result<(), String> {
     if document.id2label.keys().copied().ne(0..document.id2label.len() as u32) {
         return Err("damaged description of the model: label ids are not 0, 1, 2, ...".to_owned());
@@ -458,24 +446,4 @@ fn not_a_model(bytes: &[u8]) -> String {
 
 fn shape_of(tensor: Tensor) -> Vec<usize> {
     if tensor.rows() == 1 { vec![tensor.columns()] } else { vec![tensor.rows(), tensor.columns()] }
-}
-
-struct RawTensor {
-    shape: Vec<usize>,
-    data: Vec<u8>,
-}
-
-impl View for RawTensor {
-    fn dtype(&self) -> Dtype {
-        Dtype::F32
-    }
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-    fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Borrowed(&self.data)
-    }
-    fn data_len(&self) -> usize {
-        self.data.len()
-    }
 }

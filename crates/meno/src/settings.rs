@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::encoder::Calibration;
 use crate::{Error, Result};
+
+pub use crate::encoder::Calibration;
 
 /// How to train. The default is a span tagger; [`TrainSettings::slot_gated`] is the tagger of the paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use meno::dialogue::{Dialogue, Heard, Outcome, Phrasebook, Settings, State};
-use meno::engine::{English, Tokenization};
-use meno::features::Vectors;
+use meno::engine::{English, Tokenization, Vectors};
 use meno::memory::{Entry, Index, Remembered, Rule};
 use meno::{Model, Result};
 
@@ -29,19 +28,29 @@ fn a_model_file_is_opened_and_reads_text() {
     assert_eq!(spans(&annotation), [("New York".to_owned(), "city".to_owned())]);
 }
 
+#[cfg(not(feature = "english"))]
 #[test]
-fn the_data_for_english_is_built_in_or_given() {
-    match open(SPAN_TAGGER) {
-        Ok(_) => assert!(cfg!(feature = "english"), "its vectors are not there"),
-        Err(error) => {
-            assert!(!cfg!(feature = "english"), "{error}");
-            assert_eq!(
-                error.to_string(),
-                "embedded.meno: it needs the vectors of English words, which are not built into this program \
-                 (feature `english` of meno, or `Model::from_bytes_with`)"
-            );
-        }
-    }
+fn a_model_that_needs_the_data_for_english_says_so() {
+    use meno::decision::{Growth, Policy};
+    use meno::syntax::phrase::Rule;
+
+    assert_eq!(
+        open(SPAN_TAGGER).unwrap_err().to_string(),
+        "embedded.meno: it needs the vectors of English words, which are not built into this program (feature \
+         `english` of meno, or `Model::from_bytes_with`)"
+    );
+    let growth = Growth { rule: Rule::Tree, sure: 0.5, exact_before: 0.0, exact_after: 0.0 };
+    let model = open(SLOT_GATED).unwrap();
+    let policy = Policy { growth: Some(growth), ..model.policy().clone() };
+    assert_eq!(
+        open(&model.with_policy(policy).to_bytes()).unwrap_err().to_string(),
+        "embedded.meno: it needs the syntax model for English, which is not built into this program (feature \
+         `english` of meno, or `Model::from_bytes_with`)"
+    );
+}
+
+#[test]
+fn the_data_for_english_may_be_given() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../meno-english/english.vectors");
     let bytes: &'static [u8] = std::fs::read(&path).unwrap().leak();
     let vectors = Box::leak(Box::new(Vectors::from_bytes(bytes, &path).unwrap()));

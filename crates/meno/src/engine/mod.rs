@@ -16,8 +16,8 @@ use crate::decision::{Policy, Verdict};
 use crate::decoding::{Decoded, Decoder, Hypothesis};
 use crate::emissions::{Logits, Tags};
 use crate::encoder::{Encoder, Session};
-use crate::features::{Encoded, Features, Novelty, UNKNOWN_WORD, Vectors};
-use crate::kernel::{Instructions, Kernels};
+use crate::features::{Encoded, Novelty, UNKNOWN_WORD};
+use crate::kernel::Kernels;
 use crate::math::largest;
 use crate::metrics::questions::Found;
 use crate::metrics::{Evaluation, Mode};
@@ -28,7 +28,10 @@ use crate::text::{Normalizer, Tokens};
 use crate::uncertainty::{Assessment, Evidence, Precision, Score, Scorer, SpanScore};
 use crate::utterance::Utterance;
 
-pub use assessor::{Assessed, Assessor, Measure, PASSES};
+pub use assessor::{Assessed, Assessor, Measure};
+
+pub use crate::features::{Features, Vectors};
+pub use crate::kernel::Instructions;
 
 /// The longest utterance that is read as a whole; the attention over it takes memory with the square of this.
 ///

@@ -107,7 +107,7 @@ impl Vectors {
     }
 
     /// The share of capitals that a word begins with, if it is known.
-    pub fn capitals(&self, word: &str) -> Option<f32> {
+    pub(crate) fn capitals(&self, word: &str) -> Option<f32> {
         self.words.get(word).map(|&word| f32::from(self.facts[word as usize * N_FACTS + 2]) / 255.0)
     }
 

@@ -5,7 +5,7 @@
 
 mod checkpoint;
 mod replacement;
-mod slot_gated;
+pub(crate) mod slot_gated;
 mod span_tagger;
 #[cfg(test)]
 mod tests;
@@ -27,11 +27,11 @@ use crate::nn::{Layout, Network, Parameters, Schedule, Task, Trainer};
 use crate::text::Normalizer;
 use crate::{Error, Result};
 
-pub use slot_gated::SlotGatedTask;
+use slot_gated::SlotGatedTask;
 use span_tagger::SpanTaggerTask;
 
 pub use crate::settings::{
-    Architecture, CalibrationSettings, MentionReplacement, SpanTaggerSettings, TrainSettings,
+    Architecture, Calibration, CalibrationSettings, MentionReplacement, SpanTaggerSettings, TrainSettings,
 };
 pub use checkpoint::Checkpoint;
 

@@ -43,7 +43,7 @@ pub struct TableUtterance {
 
 impl Emissions {
     /// Those of an utterance of a table.
-    pub fn of_table(table: &Table, utterance: &TableUtterance) -> Self {
+    pub(crate) fn of_table(table: &Table, utterance: &TableUtterance) -> Self {
         let mut logits = Logits::new(table.label_names.len());
         logits.extend(table.rows(utterance));
         Emissions { tags: Tags::Labels { logits, concentrations: None }, intents: Vec::new() }
