@@ -157,7 +157,12 @@ fn stale(check: Check, path: &str, text: &str, tree: &Tree) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    #[path = "../../../../tests/left_out.rs"]
+    mod left_out;
+
     use std::path::PathBuf;
+
+    use left_out::left_out;
 
     use super::tree::tree;
     use super::*;
@@ -171,7 +176,7 @@ mod tests {
         let tree = match Tree::read(&root()) {
             Ok(tree) => tree,
             Err(error) => {
-                return eprintln!("left out: the tree cannot be checked, because git says: {error}");
+                return left_out("the check of the tree", &format!("git says: {error}"));
             }
         };
         let findings = lines(&settle(all(&tree), KNOWN, &tree));
