@@ -64,7 +64,10 @@ fn make(root: &Path) -> Result<PathBuf, String> {
     let bytes = pack(&name, entries(root, &program)?).map_err(|error| format!("cannot pack: {error}"))?;
     let archive = dir.join(format!("{name}.tar.gz"));
     write(&archive, &bytes)?;
-    write(&dir.join(format!("{name}.tar.gz.sha256")), checksum(&format!("{name}.tar.gz"), &bytes).as_bytes())?;
+    write(
+        &dir.join(format!("{name}.tar.gz.sha256")),
+        checksum(&format!("{name}.tar.gz"), &bytes).as_bytes(),
+    )?;
     Ok(archive)
 }
 
@@ -91,7 +94,8 @@ fn build(root: &Path, target: &Path) -> Result<(), String> {
 /// The platform that the compiler makes programs for.
 fn host() -> Result<String, String> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc).arg("-vV").output().map_err(|error| format!("rustc does not run: {error}"))?;
+    let output =
+        Command::new(rustc).arg("-vV").output().map_err(|error| format!("rustc does not run: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or_else(|| "rustc -vV names no host".to_owned())
@@ -130,8 +134,10 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
 /// What the program prints.
 fn output(program: &Path, args: &[&str]) -> Result<Vec<u8>, String> {
     let command = format!("meno {}", args.join(" "));
-    let output =
-        Command::new(program).args(args).output().map_err(|error| format!("{command} does not run: {error}"))?;
+    let output = Command::new(program)
+        .args(args)
+        .output()
+        .map_err(|error| format!("{command} does not run: {error}"))?;
     if !output.status.success() {
         return Err(format!("{command} failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }

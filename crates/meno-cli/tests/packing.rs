@@ -62,7 +62,9 @@ fn every_shell_gets_completions() {
 fn bash_completes_by_them() {
     let script = r#"source /dev/stdin; COMP_WORDS=(meno mem); COMP_CWORD=1; _meno meno mem meno; echo "${COMPREPLY[@]}""#;
     let mut bash = Command::new("bash");
-    bash.args(["--norc", "-c", script]).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    bash.args(["--norc", "-c", script])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped());
     let mut bash = bash.spawn().unwrap();
     let mut input = bash.stdin.take().unwrap();
     std::io::Write::write_all(&mut input, printed(&["completions", "bash"]).as_bytes()).unwrap();

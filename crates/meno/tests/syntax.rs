@@ -296,7 +296,10 @@ fn the_shipped_model_is_as_good_as_documented() {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let dir = std::env::var_os("MENO_DATA").map_or(beside, PathBuf::from).join("ud");
     if !dir.is_dir() {
-        return left_out("the accuracy of the syntax model", "neither $MENO_DATA nor ../shared/data is there");
+        return left_out(
+            "the accuracy of the syntax model",
+            "neither $MENO_DATA nor ../shared/data is there",
+        );
     }
     let syntax = Syntax::english();
     let mut worker = syntax.worker();

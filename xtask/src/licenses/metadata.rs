@@ -83,7 +83,8 @@ pub fn packages(root: &Path) -> Result<Vec<Package>, String> {
 }
 
 fn read(json: &[u8]) -> Result<Vec<Package>, String> {
-    let metadata: Metadata = serde_json::from_slice(json).map_err(|error| format!("cargo metadata: {error}"))?;
+    let metadata: Metadata =
+        serde_json::from_slice(json).map_err(|error| format!("cargo metadata: {error}"))?;
     let linked = linked(&metadata)?;
     let others = metadata.packages.into_iter().filter(|package| package.source.is_some());
     let mut packages: Vec<Package> = others
@@ -102,13 +103,16 @@ fn read(json: &[u8]) -> Result<Vec<Package>, String> {
 
 /// What the program reaches by dependencies that are neither for building nor for testing. Procedural macros run in the compiler.
 fn linked(metadata: &Metadata) -> Result<BTreeSet<String>, String> {
-    let listed: BTreeMap<&str, &Listed> = metadata.packages.iter().map(|package| (&*package.id, package)).collect();
+    let listed: BTreeMap<&str, &Listed> =
+        metadata.packages.iter().map(|package| (&*package.id, package)).collect();
     let nodes: BTreeMap<&str, &Node> = metadata.resolve.nodes.iter().map(|node| (&*node.id, node)).collect();
-    let program = metadata.packages.iter().find(|package| package.name == PROGRAM && package.source.is_none());
+    let program =
+        metadata.packages.iter().find(|package| package.name == PROGRAM && package.source.is_none());
     let mut next = vec![&*program.ok_or_else(|| format!("there is no package {PROGRAM}"))?.id];
     let mut linked = BTreeSet::new();
     while let Some(id) = next.pop() {
-        let is_macro = listed[id].targets.iter().flat_map(|target| &target.kind).any(|kind| kind == "proc-macro");
+        let is_macro =
+            listed[id].targets.iter().flat_map(|target| &target.kind).any(|kind| kind == "proc-macro");
         if is_macro || !linked.insert(id.to_owned()) {
             continue;
         }
@@ -131,7 +135,8 @@ mod tests {
                 "authors": [], "manifest_path": "/r/{name}/Cargo.toml", "targets": [{{"kind": ["{kind}"]}}]}}"#
             )
         };
-        let edge = |name: &str, kind: &str| format!(r#"{{"pkg": "{name}", "dep_kinds": [{{"kind": {kind}}}]}}"#);
+        let edge =
+            |name: &str, kind: &str| format!(r#"{{"pkg": "{name}", "dep_kinds": [{{"kind": {kind}}}]}}"#);
         let json = format!(
             r#"{{"packages": [{}, {}, {}, {}, {}, {}], "resolve": {{"nodes": [
                 {{"id": "meno-cli", "deps": [{}, {}, {}]}}, {{"id": "a", "deps": [{}, {}]}}, {{"id": "macro", "deps": [{}]}}]}}}}"#,

@@ -89,7 +89,8 @@ fn locked(lock: &toml::Table) -> Vec<Locked> {
 
 /// Crates without notices, and notices without crates.
 fn compare(locked: &[Locked], notices: &[Entry]) -> Vec<String> {
-    let same = |locked: &Locked, entry: &Entry| (&locked.name, &locked.version) == (&entry.name, &entry.version);
+    let same =
+        |locked: &Locked, entry: &Entry| (&locked.name, &locked.version) == (&entry.name, &entry.version);
     let missing = locked.iter().filter(|locked| !notices.iter().any(|entry| same(locked, entry)));
     let missing = missing.map(|locked| {
         format!("{FILE}: {} {} is not there; run cargo xtask licenses", locked.name, locked.version)
@@ -106,7 +107,9 @@ fn check_licenses(notices: &[Entry], allowed: &[String]) -> Vec<String> {
         let Entry { name, version, license } = entry;
         match spdx::satisfied(license, allowed) {
             Ok(true) => None,
-            Ok(false) => Some(format!("deny.toml: the licence of {name} {version} is not allowed: {license}")),
+            Ok(false) => {
+                Some(format!("deny.toml: the licence of {name} {version} is not allowed: {license}"))
+            }
             Err(error) => Some(format!("the licence of {name} {version} cannot be read: {error}")),
         }
     };
@@ -115,7 +118,9 @@ fn check_licenses(notices: &[Entry], allowed: &[String]) -> Vec<String> {
 
 fn check_sources(locked: &[Locked], allowed: &[String]) -> Vec<String> {
     let is_allowed = |source: &str| {
-        source.strip_prefix("registry+").is_some_and(|registry| allowed.iter().any(|allowed| allowed == registry))
+        source
+            .strip_prefix("registry+")
+            .is_some_and(|registry| allowed.iter().any(|allowed| allowed == registry))
     };
     let strange = locked.iter().filter(|locked| !is_allowed(&locked.source));
     strange

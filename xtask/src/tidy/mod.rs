@@ -20,8 +20,12 @@ mod texts;
 mod paths;
 mod identifiers;
 mod dependencies;
+mod profiles;
 mod stats;
 mod known;
+#[cfg(test)]
+#[path = "../../../tests/left_out.rs"]
+mod left_out;
 
 /// What can be asked for besides the checks.
 pub const OPTIONS: &str = "--graph | --known | --stats [--enum NAME]";
@@ -35,6 +39,7 @@ pub enum Check {
     Paths,
     Identifiers,
     Dependencies,
+    Profiles,
     Messages,
     Machine,
     /// The list of known findings itself.
@@ -119,6 +124,7 @@ fn all(tree: &Tree) -> Vec<Finding> {
         paths::check,
         identifiers::check,
         dependencies::check,
+        profiles::check,
         texts::check_messages,
         texts::check_machine,
     ];
@@ -157,13 +163,9 @@ fn stale(check: Check, path: &str, text: &str, tree: &Tree) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    #[path = "../../../../tests/left_out.rs"]
-    mod left_out;
-
     use std::path::PathBuf;
 
-    use left_out::left_out;
-
+    use super::left_out::left_out;
     use super::tree::tree;
     use super::*;
 
