@@ -1,9 +1,13 @@
 //! What every format must do, and the notation of the tests: `"PlayMusic play [the x|artist]"`.
 
+#[path = "../../../../tests/left_out.rs"]
+mod left_out;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use expect_test::{Expect, expect};
+use left_out::left_out;
 use proptest::prelude::*;
 
 use super::format::{Rendered, render};
@@ -481,7 +485,7 @@ pub(super) fn shared_data(test: &str) -> Option<PathBuf> {
     if path.is_dir() {
         return Some(path);
     }
-    println!("left out: {test} because ../shared/data is not there");
+    left_out(test, "neither $MENO_DATA nor ../shared/data is there");
     None
 }
 
