@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn gaps_leftovers_licences_and_sources_are_found() {
         let lock = "[[package]]\nname = \"ours\"\nversion = \"1.0.0\"\n\
-            [[package]]\nname = \"a\"\nversion = \"1.0.0\"\nsource = \"registry+https://good\"\n\
-            [[package]]\nname = \"b\"\nversion = \"2.0.0\"\nsource = \"git+https://good\"\n";
+            [[package]]\nname = \"a\"\nversion = \"1.0.0\"\nsource = \"registry+good\"\n\
+            [[package]]\nname = \"b\"\nversion = \"2.0.0\"\nsource = \"git+good\"\n";
         let locked = locked(&lock.parse().unwrap());
         let entry = |name: &str, license: &str| Entry {
             name: name.to_owned(),
@@ -161,9 +161,6 @@ mod tests {
             check_licenses(&notices, &["MIT".to_owned()]),
             ["deny.toml: the licence of b 1.0.0 is not allowed: GPL-3.0-only"]
         );
-        assert_eq!(
-            check_sources(&locked, &["https://good".to_owned()]),
-            ["deny.toml: b 2.0.0 comes from git+https://good"]
-        );
+        assert_eq!(check_sources(&locked, &["good".to_owned()]), ["deny.toml: b 2.0.0 comes from git+good"]);
     }
 }

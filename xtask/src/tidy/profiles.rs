@@ -4,26 +4,29 @@ use super::scan::line;
 use super::tree::Tree;
 use super::{Check, Finding};
 
-/// Packages that `release` holds back and `dist`, which inherits that, does not set free.
+/// What full optimisation is.
+const FULL: [(&str, i64); 2] = [("opt-level", 3), ("codegen-units", 1)];
+
+/// Settings of packages in `release` that `dist`, which inherits them, does not set to full optimisation.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let Some(file) = tree.file("Cargo.toml") else { return Vec::new() };
     let Ok(manifest) = file.text.parse::<toml::Table>() else { return Vec::new() };
-    let level = |profile: &str, package: &str| {
-        manifest.get("profile")?.get(profile)?.get("package")?.get(package)?.get("opt-level")?.as_integer()
+    let packages = |profile: &str| manifest.get("profile")?.get(profile)?.get("package")?.as_table();
+    let setting = |profile: &str, package: &str, key: &str| {
+        packages(profile)?.get(package)?.get(key).and_then(|value| value.as_integer())
     };
-    let packages =
-        manifest.get("profile").and_then(|profile| profile.get("release")?.get("package")?.as_table());
-    let held_back = packages
-        .into_iter()
-        .flatten()
-        .filter(|(name, _)| level("release", name).is_some() && level("dist", name) != Some(3));
-    let findings = held_back.map(|(name, _)| {
-        let at = file.text.find(&format!("\n{name} = ")).map_or(0, |at| at + 1);
-        let what =
-            format!("profile.release optimises {name} less; give it opt-level 3 in profile.dist.package");
-        Finding::new(Check::Profiles, file, line(&file.text, at), name, what)
-    });
-    findings.collect()
+    let mut findings = Vec::new();
+    for name in packages("release").into_iter().flat_map(|packages| packages.keys()) {
+        for (key, full) in FULL {
+            if setting("release", name, key).is_some() && setting("dist", name, key) != Some(full) {
+                let at = file.text.find(&format!("\n{name} = ")).map_or(0, |at| at + 1);
+                let what =
+                    format!("profile.release sets {key} of {name}; profile.dist.package must say {full}");
+                findings.push(Finding::new(Check::Profiles, file, line(&file.text, at), name, what));
+            }
+        }
+    }
+    findings
 }
 
 #[cfg(test)]
@@ -33,11 +36,12 @@ mod tests {
 
     #[test]
     fn what_is_held_back_must_be_set_free() {
-        let manifest = "[profile.release.package]\na = { opt-level = 1 }\nb = { opt-level = 1 }\nc = { debug = true }\n\
-            [profile.dist.package]\na = { opt-level = 3 }\n";
+        let manifest = "[profile.release.package]\na = { opt-level = 1 }\nb = { opt-level = 1 }\n\
+            c = { opt-level = 3, codegen-units = 2 }\nd = { debug = true }\n\
+            [profile.dist.package]\na = { opt-level = 3 }\nc = { opt-level = 3 }\n";
         let findings = check(&tree(&[("Cargo.toml", manifest)]));
         let found: Vec<(usize, &str)> =
             findings.iter().map(|finding| (finding.line, &*finding.text)).collect();
-        assert_eq!(found, [(3, "b")]);
+        assert_eq!(found, [(3, "b"), (4, "c")]);
     }
 }

@@ -1,18 +1,15 @@
 //! What every format must do, and the notation of the tests: `"PlayMusic play [the x|artist]"`.
 
-#[path = "../../../../tests/left_out.rs"]
-mod left_out;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use expect_test::{Expect, expect};
-use left_out::left_out;
 use proptest::prelude::*;
 
 use super::format::{Rendered, render};
 use super::*;
 use crate::label;
+use crate::text::tests::left_out::left_out;
 
 /// A corpus from lines of an intent and words, spans as `[words|slot]`.
 pub(super) fn corpus(lines: &[&str]) -> Corpus {

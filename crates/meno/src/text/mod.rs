@@ -22,7 +22,7 @@ mod fit;
 mod settings;
 mod split;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use settings::{Case, Mark, Place, Settings};
 

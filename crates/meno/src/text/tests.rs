@@ -1,7 +1,7 @@
 //! Cases as a table of text, style and tokens; then what holds for any text; then real corpora.
 
 #[path = "../../../../tests/left_out.rs"]
-mod left_out;
+pub(crate) mod left_out;
 
 use std::path::{Path, PathBuf};
 
