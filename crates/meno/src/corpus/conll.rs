@@ -29,7 +29,7 @@ pub struct Layout {
 /// Reads a file whose columns are not the usual ones.
 pub fn read_with(path: &Path, layout: &Layout) -> Result<Corpus> {
     let mut log = Log::default();
-    let corpus = Corpus { path: path.to_owned(), utterances: read(path, layout, &mut log)? };
+    let corpus = Corpus { path: path.to_owned(), utterances: read(path, layout, &mut log)?, ..Corpus::default() };
     corpus.demand_utterances(&mut log);
     log.into_result()?;
     Ok(corpus)

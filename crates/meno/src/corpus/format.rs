@@ -13,8 +13,8 @@ use crate::{Error, Result, atomic};
 
 /// The formats a corpus can be read from and written to.
 ///
-/// Folder, CoNLL and JSONL have a tag for each word, in any [`Scheme`]. Snips, Rasa and MASSIVE have marked-up text:
-/// there words are the pieces between white space, cut additionally where a slot begins or ends.
+/// Folder, CoNLL and JSONL have a tag for each word, in any [`Scheme`]. The others have raw text with slots in it: it is
+/// cut into words by the tokenizer that reads what users type, and additionally where a slot begins or ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// A folder with `seq.in` (words), `seq.out` (tags), `label` (intents, optional) and, in a new-concept set,
@@ -125,15 +125,15 @@ pub(super) fn read_leniently(
         Some(format) => format,
         None => Format::detect(path)?,
     };
-    let utterances = match format {
-        Format::Folder => folder::read(path, log)?,
-        Format::Conll => conll::read(path, &conll::Layout::default(), log)?,
-        Format::Jsonl => jsonl::read(path, log)?,
+    let tagged = |utterances| Corpus { path: path.to_owned(), utterances, ..Corpus::default() };
+    let corpus = match format {
+        Format::Folder => tagged(folder::read(path, log)?),
+        Format::Conll => tagged(conll::read(path, &conll::Layout::default(), log)?),
+        Format::Jsonl => tagged(jsonl::read(path, log)?),
         Format::Snips => snips::read(path, log)?,
         Format::Rasa => rasa::read(path, log)?,
         Format::Massive => massive::read(path, partition, log)?,
     };
-    let corpus = Corpus { path: path.to_owned(), utterances };
     corpus.demand_utterances(log);
     Ok(corpus)
 }

@@ -21,11 +21,15 @@ mod finding;
 mod fingerprint;
 mod folder;
 mod format;
+mod json;
 mod jsonl;
+mod known;
 mod markup;
 mod massive;
 mod new_concepts;
 mod rasa;
+mod rasa_text;
+mod raw;
 mod scheme;
 mod snips;
 mod source;
@@ -39,10 +43,13 @@ pub use dataset::{Split, read_split, splits};
 pub use finding::{Finding, Kind};
 pub use folder::FolderText;
 pub use format::{Format, demand_fit, read, to_jsonl, write, write_with};
+pub use known::KnownValue;
 pub use new_concepts::{NewValue, NewValues};
 pub use scheme::Scheme;
 
 use finding::Log;
+
+use crate::text::Normalizer;
 
 /// One utterance as a corpus gives it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,9 +73,19 @@ pub struct Corpus {
     pub path: PathBuf,
     /// In the order of the file.
     pub utterances: Vec<Utterance>,
+    /// Values that the corpus names outside of its utterances, sorted.
+    pub known_values: Vec<KnownValue>,
+    /// Whether the words were cut out of raw text, by [`Normalizer::default`].
+    pub raw: bool,
 }
 
 impl Corpus {
+    /// The tokenizer that reads users' text as this corpus was read: fitted to its words, unless it was raw text.
+    pub fn normalizer(&self) -> Normalizer {
+        let words = self.utterances.iter().map(|utterance| utterance.words.as_slice());
+        if self.raw { Normalizer::default().keeping(words) } else { Normalizer::fit(words) }
+    }
+
     /// The utterances of each intent, intents in order of first occurrence.
     fn by_intent(&self) -> Vec<(&str, Vec<&Utterance>)> {
         let mut index = std::collections::HashMap::new();

@@ -61,25 +61,22 @@ fn note_bad_lines(path: &Path, bytes: &[u8], log: &mut Log) {
     }
 }
 
-/// The line of a byte offset, for offsets that only grow.
-pub(super) struct LineCounter<'a> {
+/// The lines of byte offsets.
+pub(super) struct Lines<'a> {
     text: &'a str,
-    offset: usize,
-    line: usize,
+    /// Where the lines after the first begin.
+    starts: Vec<usize>,
 }
 
-impl<'a> LineCounter<'a> {
+impl<'a> Lines<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        LineCounter { text, offset: 0, line: 1 }
+        Lines { text, starts: text.match_indices('\n').map(|(at, _)| at + 1).collect() }
     }
 
     /// The line on which `part`, a slice of the text, begins.
-    pub(super) fn line_of(&mut self, part: &str) -> usize {
+    pub(super) fn line_of(&self, part: &str) -> usize {
         let offset = part.as_ptr().addr().saturating_sub(self.text.as_ptr().addr());
-        let passed = self.text.as_bytes().get(self.offset..offset).unwrap_or_default();
-        self.line += passed.iter().filter(|&&byte| byte == b'\n').count();
-        self.offset = self.offset.max(offset);
-        self.line
+        self.starts.partition_point(|start| *start <= offset) + 1
     }
 }
 
