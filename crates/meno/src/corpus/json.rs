@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::finding::Log;
 use super::raw::Collector;
-use super::source::{Lines, Source, json_problem};
+use super::source::{Lines, Source, json_problem_at};
 
 /// A document whose parts are parsed one after the other.
 pub(super) struct Document<'a> {
@@ -31,8 +31,9 @@ impl<'a> Document<'a> {
     pub(super) fn parse<T: Deserialize<'a>>(&mut self, part: &'a str) -> Option<T> {
         serde_json::from_str(part)
             .map_err(|error| {
-                let line = self.line_of(part) + error.line().saturating_sub(1);
-                self.found.note(line, json_problem(&error));
+                let (line, before) = self.lines.place_of(part);
+                let line = line + error.line().saturating_sub(1);
+                self.found.note(line, json_problem_at(&error, before));
             })
             .ok()
     }
@@ -52,7 +53,7 @@ impl<'a> Document<'a> {
 /// An object with its keys in order and its values unread.
 pub(super) struct Pairs<'a>(pub(super) Vec<(String, &'a RawValue)>);
 
-impl<'de> Deserialize<'de> for Pairs<'de> {
+impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct InOrder;
 

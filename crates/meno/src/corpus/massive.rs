@@ -26,7 +26,13 @@ pub(super) fn read(path: &Path, partition: Option<&str>, log: &mut Log) -> Resul
         }
         match serde_json::from_str::<Row>(text) {
             Ok(row) if partition.is_some() && row.partition.as_deref() != partition => {}
-            Ok(row) => annotated(&mut found, line, &row.intent.unwrap_or_default(), row.utt.as_deref(), &row.annot_utt),
+            Ok(row) => annotated(
+                &mut found,
+                line,
+                &row.intent.unwrap_or_default(),
+                row.utt.as_deref(),
+                &row.annot_utt,
+            ),
             Err(error) => found.note(line, json_problem(&error)),
         }
     }
@@ -46,7 +52,9 @@ pub(super) fn annotated(
     // Spaces differ in languages that are written without them.
     let letters = |text: &str| text.split_whitespace().collect::<String>();
     match bare.filter(|bare| letters(bare) != letters(&text)) {
-        Some(bare) => found.note(line, format!("the text with marks says `{text}`, that without them `{bare}`")),
+        Some(bare) => {
+            found.note(line, format!("the text with marks says `{text}`, that without them `{bare}`"))
+        }
         None => found.pieces(line, intent, &pieces),
     }
 }

@@ -28,12 +28,31 @@ pub(super) fn read(path: &Path, log: &mut Log) -> Result<Corpus> {
 
 /// The sections that stand in files of a Rasa project beside its examples.
 const OTHER_SECTIONS: [&str; 14] = [
-    "stories", "rules", "responses", "intents", "entities", "slots", "forms", "actions", "session_config", "pipeline",
-    "policies", "recipe", "endpoints", "e2e_actions",
+    "stories",
+    "rules",
+    "responses",
+    "intents",
+    "entities",
+    "slots",
+    "forms",
+    "actions",
+    "session_config",
+    "pipeline",
+    "policies",
+    "recipe",
+    "endpoints",
+    "e2e_actions",
 ];
 
+/// Whether a file belongs to a Rasa project but has no examples, so that a reader of its folder passes it over: its
+/// domain, stories, rules or configuration.
+pub fn is_passed_over(path: &Path) -> Result<bool> {
+    let source = Source::open(path, &mut Log::default())?;
+    Ok(yaml::parse(&source.text).ok().flatten().is_some_and(|document| other_section(&document).is_some()))
+}
+
 /// What a file of a Rasa project holds that has no examples: its first section, such as `stories`.
-pub(super) fn other_section(document: &Node) -> Option<&'static str> {
+fn other_section(document: &Node) -> Option<&'static str> {
     if document.get("nlu").is_some() {
         return None;
     }
@@ -136,7 +155,9 @@ impl Reader<'_> {
 pub(super) fn example(found: &mut Collector<'_>, intent: &str, line: usize, text: &str) {
     match rasa_text::parse(text) {
         Ok(example) => {
-            rasa_text::suspicions(&example.pieces).into_iter().for_each(|problem| found.suspect(line, problem));
+            rasa_text::suspicions(&example.pieces)
+                .into_iter()
+                .for_each(|problem| found.suspect(line, problem));
             found.pieces(line, intent, &example.pieces);
             found.known_values(example.known_values);
         }

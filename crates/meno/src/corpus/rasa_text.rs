@@ -76,7 +76,8 @@ impl Marks {
         if text.starts_with('(') {
             let Some(close) = self.parenthesis.after(line, start) else { return Ok(None) };
             let inner = &line[start + 1..close];
-            let (entity, value) = inner.split_once(':').map_or((inner, None), |(entity, v)| (entity, Some(v)));
+            let (entity, value) =
+                inner.split_once(':').map_or((inner, None), |(entity, v)| (entity, Some(v)));
             let mark = Mark { slot: entity.to_owned(), value: value.map(str::to_owned), end: close + 1 };
             return Ok((!entity.is_empty()).then_some(mark));
         }

@@ -22,6 +22,56 @@ pub(super) struct Slot {
     pub(super) name: String,
 }
 
+impl Slot {
+    /// A slot by its place in characters, or in UTF-16 code units if only these fit what the corpus says its text is.
+    ///
+    /// The end is exclusive. Tools disagree about the unit beyond the basic plane, where emoji are.
+    pub(super) fn at(
+        text: &str,
+        (start, end): (usize, usize),
+        name: &str,
+        value: Option<&str>,
+    ) -> Result<Slot, String> {
+        let by_char = |_: char| 1;
+        let ranges = [byte_range(text, start, end, by_char), byte_range(text, start, end, char::len_utf16)];
+        let fits =
+            |range: &Range<usize>| value.is_none_or(|value| text[range.clone()].trim() == value.trim());
+        match ranges.into_iter().flatten().find(fits) {
+            Some(range) => Ok(Slot { range, name: name.to_owned() }),
+            None => Err(match value {
+                Some(value) => format!("slot `{name}` (`{value}`) is not at {start}..{end} of `{text}`"),
+                None => format!("slot `{name}` at {start}..{end} lies outside of `{text}`"),
+            }),
+        }
+    }
+
+    /// A slot by its place in UTF-16 code units.
+    pub(super) fn at_utf16(text: &str, start: usize, end: usize, name: &str) -> Result<Slot, String> {
+        match byte_range(text, start, end, char::len_utf16) {
+            Some(range) => Ok(Slot { range, name: name.to_owned() }),
+            None => Err(format!("slot `{name}` at {start}..{end} lies outside of `{text}`")),
+        }
+    }
+}
+
+/// The bytes of a place that is measured in other units.
+fn byte_range(text: &str, start: usize, end: usize, units: impl Fn(char) -> usize) -> Option<Range<usize>> {
+    let mut at = 0;
+    let mut found = [None; 2];
+    for (byte, c) in text.char_indices().chain([(text.len(), '\0')]) {
+        for (place, wanted) in found.iter_mut().zip([start, end]) {
+            if at == wanted {
+                *place = Some(byte);
+            }
+        }
+        at += units(c);
+    }
+    match found {
+        [Some(start), Some(end)] if start <= end => Some(start..end),
+        _ => None,
+    }
+}
+
 /// Where the readers of raw text put what they find.
 pub(super) struct Collector<'a> {
     path: &'a Path,
@@ -239,8 +289,10 @@ mod tests {
     fn check(marked: &str, expected: &str) {
         let (text, slots) = join(&unmark(marked));
         let (words, labels) = words(&Normalizer::default(), &text, slots).unwrap();
-        let corpus =
-            Corpus { utterances: vec![Utterance { words, labels, ..Utterance::default() }], ..Corpus::default() };
+        let corpus = Corpus {
+            utterances: vec![Utterance { words, labels, ..Utterance::default() }],
+            ..Corpus::default()
+        };
         assert_eq!(super::super::tests::compact(&corpus).trim(), format!("0  {expected}"), "{marked}");
     }
 
@@ -285,7 +337,9 @@ mod tests {
             for (before, after) in [("", "?"), ("", "."), ("", "!"), ("", "..."), ("\"", "\""), ("(", " )")] {
                 let (text, mut slots) = join(&unmark(marked));
                 let shift = before.len();
-                slots.iter_mut().for_each(|slot| slot.range = slot.range.start + shift..slot.range.end + shift);
+                slots
+                    .iter_mut()
+                    .for_each(|slot| slot.range = slot.range.start + shift..slot.range.end + shift);
                 for text in [text.clone(), text.to_uppercase()] {
                     let text = format!("{before}{text}{after}");
                     assert_eq!(words(&normalizer, &text, slots.clone()).unwrap(), expected, "{text}");
@@ -295,9 +349,22 @@ mod tests {
     }
 
     #[test]
+    fn finds_places_in_other_units() {
+        let text = "é 😀 bob";
+        let check = |found: Result<Slot, String>| assert_eq!(&text[found.unwrap().range], "bob");
+        check(Slot::at(text, (4, 7), "x", Some("bob")));
+        check(Slot::at(text, (5, 8), "x", Some("bob")));
+        check(Slot::at(text, (4, 7), "x", None));
+        check(Slot::at_utf16(text, 5, 8, "x"));
+        assert!(Slot::at(text, (4, 9), "x", None).is_err());
+        assert!(Slot::at(text, (4, 7), "x", Some("joe")).is_err());
+    }
+
+    #[test]
     fn refuses_bad_places() {
         let check = |slots: &[(Range<usize>, &str)], problem: &str| {
-            let slots = slots.iter().map(|(range, name)| Slot { range: range.clone(), name: (*name).to_owned() });
+            let slots =
+                slots.iter().map(|(range, name)| Slot { range: range.clone(), name: (*name).to_owned() });
             let found = words(&Normalizer::default(), "a bé c", slots.collect()).unwrap_err();
             assert_eq!(found, problem);
         };

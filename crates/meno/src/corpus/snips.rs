@@ -12,12 +12,12 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use super::Corpus;
 use super::finding::Log;
 use super::json::{Document, Pairs};
 use super::known::KnownValue;
 use super::markup::{self, Piece};
 use super::source::Source;
-use super::Corpus;
 use crate::Result;
 
 pub(super) fn read(path: &Path, log: &mut Log) -> Result<Corpus> {
@@ -184,7 +184,7 @@ mod tests {
         check(
             "{\"A\": [\n {\"data\": [{\"txt\": \"a\"}]}]}",
             &expect![[r#"
-                x.json:2: missing field `text`, at column 22
+                x.json:2: missing field `text`, at column 23
                 hint: name another format, or mend the line"#]],
         );
         check(

@@ -75,16 +75,29 @@ impl<'a> Lines<'a> {
 
     /// The line on which `part`, a slice of the text, begins.
     pub(super) fn line_of(&self, part: &str) -> usize {
+        self.place_of(part).0
+    }
+
+    /// The line on which `part` begins, and how many bytes of the line stand before it.
+    pub(super) fn place_of(&self, part: &str) -> (usize, usize) {
         let offset = part.as_ptr().addr().saturating_sub(self.text.as_ptr().addr());
-        self.starts.partition_point(|start| *start <= offset) + 1
+        let n_starts = self.starts.partition_point(|start| *start <= offset);
+        let start = n_starts.checked_sub(1).map_or(0, |last| self.starts[last]);
+        (n_starts + 1, offset - start)
     }
 }
 
 /// What serde_json says without its own place, which counts from the start of the slice it was given.
 pub(super) fn json_problem(error: &serde_json::Error) -> String {
+    json_problem_at(error, 0)
+}
+
+/// As [`json_problem`], in a slice with so many bytes before it on its first line.
+pub(super) fn json_problem_at(error: &serde_json::Error, before: usize) -> String {
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
-    format!("{message}, at column {}", error.column())
+    let before = if error.line() == 1 { before } else { 0 };
+    format!("{message}, at column {}", before + error.column())
 }
 
 #[cfg(test)]

@@ -210,7 +210,7 @@ fn a_line_of_a_megabyte_is_a_line() {
     let corpus = read(dir.path(), None).unwrap();
     assert_eq!(corpus.utterances[0].words[0].len(), 1 << 20);
     assert_eq!(corpus.utterances[1].words.len(), 1 << 19);
-    for format in Format::ALL {
+    for format in Format::WRITTEN {
         let path = dir.path().join(format!("{format}.out"));
         let mut corpus = corpus.clone();
         corpus.utterances.iter_mut().for_each(|utterance| utterance.intent = "i".to_owned());
@@ -398,7 +398,7 @@ fn round_trip(corpus: &Corpus, format: Format, scheme: Scheme) -> crate::Result<
 /// where it holds raw text.
 fn expected(corpus: &Corpus, format: Format) -> Vec<Utterance> {
     let mut utterances = match format {
-        Format::Snips | Format::Rasa => corpus
+        Format::Snips | Format::Rasa | Format::RasaMarkdown => corpus
             .by_intent()
             .into_iter()
             .flat_map(|(_, utterances)| utterances.into_iter().cloned())
@@ -430,6 +430,8 @@ fn is_too_odd(utterance: &Utterance, format: Format) -> bool {
             let odd_intent = intent.trim() != intent || intent.contains(['\n', '\u{85}', '\u{feff}']);
             of_words(&[' ', '\u{feff}']) || of_slots(&[' ']) || odd_intent
         }
+        // Words may look like marks and comments, slots have colons, intents are headings.
+        _ => true,
     }
 }
 
@@ -443,7 +445,7 @@ proptest! {
     #[test]
     fn every_format_gives_back_what_it_got(utterances in utterances(tame_word(), SLOT, INTENT)) {
         let corpus = of_utterances(utterances);
-        for format in Format::ALL {
+        for format in Format::WRITTEN {
             let schemes = if format.has_tags() { &SCHEMES[..] } else { &SCHEMES[..1] };
             for &scheme in schemes {
                 let found = round_trip(&corpus, format, scheme).unwrap();
@@ -462,7 +464,7 @@ proptest! {
     ) {
         for utterance in utterances {
             let corpus = of_utterances(vec![utterance]);
-            for format in Format::ALL {
+            for format in Format::WRITTEN {
                 match round_trip(&corpus, format, Scheme::Iob2) {
                     Ok(found) => prop_assert_eq!(found, expected(&corpus, format), "{}", format),
                     Err(error) => prop_assert!(is_too_odd(&corpus.utterances[0], format), "{}", error),
@@ -520,7 +522,7 @@ fn reads_the_shared_data() {
             let corpus = split.read().unwrap();
             assert_eq!(corpus.utterances.len(), size, "{name} {}", split.name);
             assert_eq!(corpus.utterances[0].truth.is_some(), split.name.starts_with("ood"));
-            for format in Format::ALL.into_iter().filter(|format| format.has_tags()) {
+            for format in [Format::Folder, Format::Conll, Format::Jsonl] {
                 let mut found = round_trip(&corpus, format, Scheme::Bilou).unwrap();
                 found
                     .iter_mut()
