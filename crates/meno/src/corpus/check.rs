@@ -58,7 +58,8 @@ fn files(split: &Split) -> Vec<PathBuf> {
 
 /// The file of a split in which `name` stands, if the split is a folder.
 fn file(split: &Split, name: &str) -> PathBuf {
-    if split.path.is_dir() { split.path.join(name) } else { split.path.clone() }
+    let is_folder = split.path.join(folder::WORDS).is_file();
+    if is_folder { split.path.join(name) } else { split.path.clone() }
 }
 
 /// Bytes that are legal but almost always damage.

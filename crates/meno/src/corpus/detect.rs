@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::format::Format;
 use super::{delimited, folder, rasa_markdown, word_tag};
@@ -16,9 +16,7 @@ pub(super) fn detect(path: &Path) -> Result<Format> {
     if metadata.is_dir() {
         return of_folder(path);
     }
-    let mut start = Vec::new();
-    let opened = File::open(path).and_then(|file| file.take(LOOKED_AT).read_to_end(&mut start));
-    opened.map_err(|source| Error::read(path, source))?;
+    let start = read_start(path)?;
     let start = String::from_utf8_lossy(&start);
     let start = start.trim_start_matches('\u{feff}').trim_start();
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -58,14 +56,25 @@ pub(super) fn of_folder(path: &Path) -> Result<Format> {
     }
 }
 
-/// Whether a folder is `sentences/en` or `tests/en`, with folders called after intents or files of YAML in it.
+/// Whether a folder is `sentences/en` or `tests/en`: its first file of YAML, or that of its first folders, is hassil's.
 fn is_hassil_language(path: &Path) -> bool {
     let parent = path.parent().and_then(Path::file_name).unwrap_or_default();
-    let is_yaml = |path: &Path| path.extension().is_some_and(|extension| extension == "yaml");
     let entries = |path: &Path| fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "yaml");
+    let files =
+        entries(path).flat_map(|path| if path.is_dir() { entries(&path).collect() } else { vec![path] });
     (parent == "sentences" || parent == "tests")
-        && entries(path)
-            .any(|path| is_yaml(&path) || path.is_dir() && entries(&path).any(|path| is_yaml(&path)))
+        && files.filter(is_yaml).take(4).any(|path| {
+            let start = read_start(&path).unwrap_or_default();
+            of_yaml(&String::from_utf8_lossy(&start)) == Some(Format::Hassil)
+        })
+}
+
+fn read_start(path: &Path) -> Result<Vec<u8>> {
+    let mut start = Vec::new();
+    let opened = File::open(path).and_then(|file| file.take(LOOKED_AT).read_to_end(&mut start));
+    opened.map_err(|source| Error::read(path, source))?;
+    Ok(start)
 }
 
 fn of_text(start: &str) -> Format {
@@ -99,8 +108,8 @@ fn of_json(start: &str) -> Option<Format> {
     let keys = keys(start);
     let first_line = start.lines().next().unwrap_or_default();
     let line_keys = self::keys(first_line);
-    let in_line = |key: &str| line_keys.iter().any(|found| *found == (1, key));
-    let at = |depth: usize, key: &str| keys.iter().any(|found| *found == (depth, key));
+    let in_line = |key: &str| line_keys.contains(&(1, key));
+    let at = |depth: usize, key: &str| keys.contains(&(depth, key));
     let anywhere = |key: &str| keys.iter().any(|(_, found)| *found == key);
     let is_object = start.starts_with('{');
     match () {

@@ -69,14 +69,11 @@ pub(super) fn render(
         })
         .collect();
     demand_markup(corpus, utterance, format)?;
-    match parse(&line) {
-        Ok(mut found) => {
-            found.retain(|piece| !piece.text.is_empty());
-            if found == pieces {
-                return Ok(line);
-            }
+    if let Ok(mut found) = parse(&line) {
+        found.retain(|piece| !piece.text.is_empty());
+        if found == pieces {
+            return Ok(line);
         }
-        Err(_) => {}
     }
     Err(cannot_hold(corpus, utterance, format, &format!("`{line}` would be read differently")))
 }
