@@ -272,7 +272,7 @@ pub fn to_text(corpus: &Corpus, format: Format, scheme: Scheme) -> Result<String
         Rendered::File(text) => Ok(text),
         Rendered::Folder(_) => Err(Error::Setting {
             problem: format!("the format {format} is more than one file"),
-            hint: "name a folder to write, or another format with `--to`, such as `--to jsonl`".to_owned(),
+            hint: "name a folder to write, or a format of one file, such as jsonl".to_owned(),
         }),
     }
 }
