@@ -60,7 +60,7 @@ const VALUES: [(&str, &str); 4] =
 
 fn train() -> Model {
     let utterances = TEMPLATES.into_iter().flat_map(|template| VALUES.map(|values| filled(template, values)));
-    let corpus = Corpus { path: "small".into(), utterances: utterances.collect() };
+    let corpus = Corpus { path: "small".into(), utterances: utterances.collect(), ..Corpus::default() };
     let tagger = SpanTaggerSettings { character: 16, filters: 16, ..SpanTaggerSettings::default() };
     let settings = TrainSettings {
         epochs: 40,

@@ -60,6 +60,14 @@ impl Normalizer {
         fit::fit(utterances)
     }
 
+    /// The same habits, except that words of a corpus that they would change are left alone.
+    pub fn keeping<'a, S: AsRef<str> + 'a>(self, utterances: impl IntoIterator<Item = &'a [S]>) -> Self {
+        let words = utterances.into_iter().flatten().map(AsRef::as_ref);
+        let places = |(mark, default)| (mark, *self.settings.marks.get(&mark).unwrap_or(&default));
+        let marks = Mark::all().map(places).collect();
+        fit::keep(Normalizer::new(Settings { marks, ..self.settings }), &words.collect())
+    }
+
     /// A normaliser with given habits.
     pub fn new(settings: Settings) -> Self {
         let mut marks = [Mark::default(); 128];
@@ -124,6 +132,7 @@ impl Normalizer {
 }
 
 impl Default for Normalizer {
+    /// Reads raw text whose habits nobody knows: lower case, marks around words dropped.
     fn default() -> Self {
         Normalizer::new(Settings::default())
     }

@@ -179,8 +179,7 @@ impl<'a> Fit<'a> {
             demand_words(corpus)?;
         }
         demand_short(train)?;
-        let normalizer =
-            Normalizer::fit(train.utterances.iter().map(|u| u.words.as_slice())).with_digits(true);
+        let normalizer = train.normalizer().with_digits(true);
         let form = |word: &str| normalizer.vocabulary_form(word).to_owned();
         let mut features = Features::fit(train.utterances.iter(), form);
         if settings.span_tagger().is_some() {
