@@ -101,17 +101,24 @@ fn main() -> ExitCode {
     }));
     let cli = Cli::parse();
     let style = Style::new(cli.color);
-    let result = if cli.licenses { licenses::run() } else { run(cli.command, style) };
+    let result = match (cli.licenses, cli.command) {
+        (false, Some(command)) => run(command, style),
+        (true, None) => licenses::run(),
+        (true, Some(_)) => refuse(ErrorKind::ArgumentConflict, "--licenses stands alone, without a command"),
+        (false, None) => refuse(ErrorKind::MissingSubcommand, "which command? `meno help` lists them"),
+    };
     result.unwrap_or_else(|error| {
         output::complain(&error);
         ExitCode::from(2)
     })
 }
 
-fn run(command: Option<Command>, style: Style) -> meno::Result<ExitCode> {
-    let Some(command) = command else {
-        Cli::command().error(ErrorKind::MissingSubcommand, "which command? `meno help` lists them").exit();
-    };
+/// Ends as bad arguments do.
+fn refuse(kind: ErrorKind, what: &str) -> ! {
+    Cli::command().error(kind, what).exit()
+}
+
+fn run(command: Command, style: Style) -> meno::Result<ExitCode> {
     match command {
         Command::Demo(args) => demo::run(args, style),
         Command::Data(args) => data::run(args),

@@ -31,7 +31,8 @@ fn licences_name_everything_in_the_program() {
     ] {
         assert!(text.contains(part), "{part}");
     }
-    assert_eq!(meno(&["--licenses", "demo"]).status.code(), Some(2));
+    let with_command = meno(&["--licenses", "token", "anna", "read"]);
+    assert_eq!(with_command.status.code(), Some(2), "{}", support::shown(&with_command));
 }
 
 #[test]
