@@ -277,7 +277,7 @@ struct Blocks<R> {
 
 const BLOCK: usize = 1 << 16;
 /// No line is longer, in bytes: a stream without line ends must not fill the memory.
-const LONGEST: usize = 1 << 20;
+const LONGEST: usize = 1 << 21;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 impl<R: Read> Blocks<R> {

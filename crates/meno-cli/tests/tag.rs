@@ -176,6 +176,20 @@ fn a_line_of_a_megabyte_is_a_line() {
 }
 
 #[test]
+fn a_line_without_end_is_refused() {
+    let mut input = b"wake me at six\n".to_vec();
+    input.extend(b"x".repeat(5 << 20));
+    let output = pipe(trained(), "tag m", &input);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 1);
+    expect![[r#"
+        error: standard input:2: the line is longer than 2097152 bytes
+        hint: an utterance is a line; break the text into lines
+    "#]]
+    .assert_eq(&String::from_utf8(output.stderr).unwrap());
+}
+
+#[test]
 fn people_get_a_readable_form() {
     let show = |args: &str| {
         let output = pipe(trained(), args, b"Wake me at six!\n\nplay blue by anna");

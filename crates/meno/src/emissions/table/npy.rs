@@ -22,19 +22,21 @@ pub(super) enum Values {
     Texts(Vec<String>),
 }
 
-/// An array of an `.npz` file has no more bytes: a few kilobytes can unpack to gigabytes of zeros.
+/// The arrays of an `.npz` file have no more bytes together: a few kilobytes can unpack to gigabytes of zeros.
 const LARGEST: u64 = 1 << 30;
 
 /// The arrays of an `.npz` file.
 pub(super) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
+    /// So many bytes may still be unpacked.
+    left: u64,
 }
 
 impl<'a> Archive<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Result<Self, String> {
         let zip =
             ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("not an .npz file: {error}"))?;
-        Ok(Archive { zip })
+        Ok(Archive { zip, left: LARGEST })
     }
 
     pub(super) fn names(&self) -> Vec<String> {
@@ -49,21 +51,19 @@ impl<'a> Archive<'a> {
             Err(zip::result::ZipError::FileNotFound) => return Ok(None),
             Err(error) => return Err(format!("the array `{name}` cannot be unpacked: {error}")),
         };
-        let too_large = |size: u64| {
-            format!("the array `{name}` unpacks to {size} bytes; more than {LARGEST} are not read")
-        };
-        if file.size() > LARGEST {
+        let left = self.left;
+        let too_large =
+            |size: u64| format!("the array `{name}` unpacks to {size} bytes; there is room for {left}");
+        if file.size() > left {
             return Err(too_large(file.size()));
         }
         let mut bytes = Vec::new();
         // The size in the archive may be a lie.
         (&mut file)
-            .take(LARGEST + 1)
+            .take(left + 1)
             .read_to_end(&mut bytes)
             .map_err(|error| format!("the array `{name}` cannot be unpacked: {error}"))?;
-        if bytes.len() as u64 > LARGEST {
-            return Err(too_large(bytes.len() as u64));
-        }
+        self.left = left.checked_sub(bytes.len() as u64).ok_or_else(|| too_large(bytes.len() as u64))?;
         parse(&bytes).map(Some).map_err(|problem| format!("the array `{name}`: {problem}"))
     }
 }
@@ -190,6 +190,24 @@ mod tests {
         let header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
         let found = parse(&file(&header, data)).map(|array| array.values);
         assert_eq!(found, expected.map_err(str::to_owned), "{header}");
+    }
+
+    #[test]
+    fn unpacks_no_more_than_it_may() {
+        let bytes = include_bytes!("../../../tests/goldens/logits/one_label.npz");
+        let mut archive = Archive::new(bytes).unwrap();
+        let names = archive.names();
+        let (first, second) = (&names[0], &names[1]);
+        archive.array(first).unwrap();
+        let size = LARGEST - archive.left;
+        let mut archive = Archive { left: size, ..Archive::new(bytes).unwrap() };
+        archive.array(first).unwrap();
+        let problem = archive.array(second).unwrap_err();
+        assert!(problem.ends_with("bytes; there is room for 0"), "{problem}");
+        let mut archive = Archive { left: size - 1, ..Archive::new(bytes).unwrap() };
+        let room = size - 1;
+        let expected = format!("the array `{first}` unpacks to {size} bytes; there is room for {room}");
+        assert_eq!(archive.array(first), Err(expected));
     }
 
     #[test]
