@@ -29,6 +29,7 @@ mod rasa;
 mod scheme;
 mod snips;
 mod source;
+mod stratify;
 pub mod stats;
 mod tagged;
 #[cfg(test)]
