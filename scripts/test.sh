@@ -36,6 +36,13 @@ scripts/postgres.sh stop "${TMPDIR:-/tmp}/meno-pg-test-$$"
 step "tests"
 cargo test --workspace --locked
 
+step "without training, corpora and the data for English"
+cargo clippy -p meno --lib --no-default-features --locked -- -D warnings
+cargo test -p meno --no-default-features --test embedded --locked
+
+step "packages"
+scripts/check_packages.py
+
 if [ -n "${MENO_DATA:-}" ]; then
   step "the data of the syntax model"
   scripts/check_syntax_data.py "$MENO_DATA"

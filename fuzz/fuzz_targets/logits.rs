@@ -8,8 +8,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use meno::Error;
-use meno::external::{Answer, Calibration, FitSettings, Temperature};
-use meno::emissions::{Input, Table, TableSettings};
+use meno::external::{Calibration, FitSettings, Input, Table, TableSettings, Temperature};
 use meno::uncertainty::Score;
 
 /// Readers take paths, so each process has a folder of its own, in memory where the system has such a place.
@@ -42,10 +41,10 @@ fuzz_target!(|bytes: &[u8]| {
     let file = FOLDER.join("calibration.json");
     calibration.save(&file).expect("a file can be written");
     assert_eq!(Calibration::load(&file).expect("what was saved can be read"), calibration);
-    let mut text = String::new();
-    let result = calibration.apply::<Error>(&mut table, |words, decisions| {
-        for token in Answer::new(words, decisions, &mut text).tokens {
-            assert!(token.decision.uncertainty.is_finite() && token.decision.probability.is_finite());
+    let result = calibration.apply::<Error>(&mut table, |annotation| {
+        for token in annotation.tokens {
+            let verdict = token.verdict.expect("every word is judged");
+            assert!(verdict.uncertainty.is_finite() && token.probability.is_finite());
         }
         Ok(())
     });

@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 
 use meno::corpus::{Corpus, read_split};
 use meno::decision::{Policy, Threshold};
-use meno::kernel::{Instructions, Kernels};
+use meno::engine::Instructions;
 use meno::train::TrainSettings;
 use meno::{Model, engine};
 use serde::de::DeserializeOwned;
@@ -96,7 +96,7 @@ pub fn hash(bytes: &[u8]) -> String {
 pub fn is_comparable() -> bool {
     let why = if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         "this is another system than Linux on x86-64"
-    } else if Kernels::best().instructions() == Instructions::Portable {
+    } else if Instructions::best() == Instructions::Portable {
         "this processor has no AVX2, and portable kernels round differently"
     } else {
         return true;

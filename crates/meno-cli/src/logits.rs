@@ -8,8 +8,8 @@ use std::str::FromStr;
 
 use clap::Subcommand;
 use meno::decision::NamedThreshold;
-use meno::emissions::{Companion, Input, Table, TableSettings, read_label_names};
-use meno::external::{Calibration, FitSettings, Temperature, unseen_labels};
+use meno::external::{Calibration, Companion, FitSettings, Input, Table, TableSettings};
+use meno::external::{Temperature, read_label_names, unseen_labels};
 use meno::label::UNKNOWN;
 use meno::uncertainty::Score;
 use meno::{Annotation, Error, Result};

@@ -3,10 +3,9 @@
 use std::num::NonZeroUsize;
 
 use meno::decision::{BUDGET, Policy, PolicySettings, Threshold};
-use meno::encoder::Calibration;
 use meno::memory::Spelling;
 use meno::syntax::phrase::Rule;
-use meno::train::{CalibrationSettings, TrainSettings};
+use meno::train::{Calibration, CalibrationSettings, TrainSettings};
 use meno::{Error, Model, Result};
 
 use crate::output::note;

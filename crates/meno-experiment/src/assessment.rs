@@ -157,18 +157,18 @@ pub(crate) fn rank(
     test: &Assessment<'_>,
     new: &Assessment<'_>,
 ) -> Result<Vec<MeasureRun>> {
-    let run = |(measure_idx, measure): (usize, &Measure)| {
+    let mut runs = Vec::with_capacity(measures.len());
+    for (measure_idx, measure) in measures.iter().enumerate() {
         let detection = ranking(measure_idx, test, new)?.detection();
-        let risk = risk_coverage(measure_idx, new)?;
-        Ok(MeasureRun {
+        runs.push(MeasureRun {
             measure: measure.name().to_owned(),
             auroc: detection.auroc,
             aupr: detection.aupr,
             fpr_at_95_recall: detection.fpr_at_95_recall,
-            aurc: risk.aurc(),
-        })
-    };
-    measures.iter().enumerate().map(run).collect()
+            aurc: risk_coverage(measure_idx, new)?.aurc(),
+        });
+    }
+    Ok(runs)
 }
 
 pub(crate) fn ranking(measure_idx: usize, test: &Assessment<'_>, new: &Assessment<'_>) -> Result<Ranking> {

@@ -2,16 +2,15 @@
 
 use serde::Serialize;
 
-use meno::corpus::{Corpus, Utterance};
+use meno::corpus::Corpus;
 use meno::decision::{ScoredSpan, Threshold};
-use meno::features::Novelty;
 use meno::label::{self, UNKNOWN};
 use meno::metrics::detection::Ranking;
 use meno::metrics::new_concepts::{NewConceptScores, NewConcepts};
 use meno::metrics::questions::{Found, QuestionShares, Questions};
 use meno::metrics::{Evaluation, Mode, Report};
-use meno::uncertainty::{Evidence, SpanScore};
-use meno::{Model, Result};
+use meno::uncertainty::{Evidence, Novelty, SpanScore};
+use meno::{Model, Result, Worker};
 
 /// On in-domain utterances.
 #[derive(Clone, Debug, Serialize)]
@@ -129,35 +128,40 @@ const N_POINTS: usize = 50;
 /// What thresholds from one that asks about everything to one that asks about nothing give.
 pub fn curve(model: &Model, test: &Corpus, new: &Corpus) -> Vec<CurvePoint> {
     let mut worker = model.worker();
-    let mut find = |corpus: &Corpus| -> Vec<Vec<Found>> {
-        let found = |utterance: &Utterance| {
-            worker.tag(&utterance.words);
-            worker.found()
-        };
-        corpus.utterances.iter().map(found).collect()
-    };
-    let (on_test, on_new) = (find(test), find(new));
+    let (on_test, on_new) = (find(&mut worker, test), find(&mut worker, new));
     let mut uncertainties: Vec<f64> = on_new.iter().flatten().map(|found| found.uncertainty).collect();
     uncertainties.sort_by(f64::total_cmp);
     let thresholds = (0..N_POINTS)
         .filter_map(|i| uncertainties.get(i * uncertainties.len().saturating_sub(1) / (N_POINTS - 1)));
-    let at = |threshold: f64, corpus: &Corpus, found: &[Vec<Found>]| {
-        let mut questions = Questions::default();
-        for (utterance, found) in corpus.utterances.iter().zip(found) {
-            let found: Vec<Found> = found
-                .iter()
-                .map(|found| Found { unknown: found.uncertainty > threshold, ..found.clone() })
-                .collect();
-            questions.add(utterance, &found);
-        }
-        questions.shares()
-    };
-    let point = |&threshold: &f64| CurvePoint {
+    let points = thresholds.map(|&threshold| CurvePoint {
         threshold,
-        needless_utterances: at(threshold, test, &on_test).needless_utterances,
-        questions: at(threshold, new, &on_new),
-    };
-    thresholds.map(point).collect()
+        needless_utterances: questions_at(threshold, test, &on_test).needless_utterances,
+        questions: questions_at(threshold, new, &on_new),
+    });
+    points.collect()
+}
+
+/// What a model finds in each utterance.
+fn find(worker: &mut Worker, corpus: &Corpus) -> Vec<Vec<Found>> {
+    let mut all = Vec::with_capacity(corpus.utterances.len());
+    for utterance in &corpus.utterances {
+        worker.tag(&utterance.words);
+        all.push(worker.found());
+    }
+    all
+}
+
+/// What is asked about if spans over this threshold are unknown.
+fn questions_at(threshold: f64, corpus: &Corpus, found: &[Vec<Found>]) -> QuestionShares {
+    let mut questions = Questions::default();
+    for (utterance, found) in corpus.utterances.iter().zip(found) {
+        let mut found = found.clone();
+        for found in &mut found {
+            found.unknown = found.uncertainty > threshold;
+        }
+        questions.add(utterance, &found);
+    }
+    questions.shares()
 }
 
 /// The final labels.
@@ -265,11 +269,12 @@ pub fn rank_scores(model: &Model, budget: f64, valid: &Corpus, new: &Corpus) -> 
 /// What a model finds in each utterance, and the evidence for it.
 fn with_evidence(model: &Model, corpus: &Corpus) -> Vec<Vec<(Found, Evidence)>> {
     let mut worker = model.worker();
-    let find = |utterance: &Utterance| {
+    let mut all = Vec::with_capacity(corpus.utterances.len());
+    for utterance in &corpus.utterances {
         worker.tag(&utterance.words);
-        worker.found().into_iter().zip(worker.evidence()).collect()
-    };
-    corpus.utterances.iter().map(find).collect()
+        all.push(worker.found().into_iter().zip(worker.evidence()).collect());
+    }
+    all
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::Dataset;
 use crate::concepts::labels_of;
-use meno::corpus::{Corpus, Utterance};
+use meno::corpus::Corpus;
 use meno::label::{self, TokenSpan, UNKNOWN};
 use meno::metrics::{Evaluation, Mode, Scores, SlotCounts};
 use meno::{Model, Result};
@@ -28,30 +28,24 @@ pub struct NovelReport {
 
 /// The dataset of the task.
 pub fn hold_out(dataset: &Dataset, novel: &BTreeSet<String>) -> Dataset {
-    let is_novel = |label: &String| novel.contains(label::split(label).1);
-    let without = |corpus: &Corpus| Corpus {
-        utterances: (corpus.utterances.iter())
-            .filter(|utterance| !utterance.labels.iter().any(is_novel))
-            .cloned()
-            .collect(),
-        ..corpus.clone()
-    };
-    let renamed = |utterance: &Utterance| {
-        let slot = |span: TokenSpan| match novel.contains(&span.slot) {
-            true => TokenSpan { slot: UNKNOWN.to_owned(), ..span },
-            false => span,
-        };
-        let spans: Vec<TokenSpan> = label::spans(&utterance.labels).into_iter().map(slot).collect();
-        Utterance { labels: label::labels(&joined(spans), utterance.words.len()), ..utterance.clone() }
-    };
-    Dataset {
-        train: without(&dataset.train),
-        valid: without(&dataset.valid),
-        test: Corpus {
-            utterances: dataset.test.utterances.iter().map(renamed).collect(),
-            ..dataset.test.clone()
-        },
+    let mut test = dataset.test.clone();
+    for utterance in &mut test.utterances {
+        let mut spans = label::spans(&utterance.labels);
+        for span in spans.iter_mut().filter(|span| novel.contains(&span.slot)) {
+            span.slot = UNKNOWN.to_owned();
+        }
+        utterance.labels = label::labels(&joined(spans), utterance.words.len());
     }
+    Dataset { train: without(&dataset.train, novel), valid: without(&dataset.valid, novel), test }
+}
+
+/// The utterances without these slots.
+fn without(corpus: &Corpus, slots: &BTreeSet<String>) -> Corpus {
+    let mut corpus = corpus.clone();
+    corpus
+        .utterances
+        .retain(|utterance| !utterance.labels.iter().any(|label| slots.contains(label::split(label).1)));
+    corpus
 }
 
 /// Unknown spans that touch become one.
@@ -97,6 +91,7 @@ pub fn evaluate(model: &Model, test: &Corpus) -> Result<NovelReport> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use meno::corpus::Utterance;
 
     fn corpus(labels: &[&str]) -> Corpus {
         let utterance = |labels: &&str| Utterance {

@@ -378,24 +378,24 @@ fn sample(
     new: &Assessment<'_>,
     reliability: &Reliability,
 ) -> Result<Sample> {
-    let scores = |(measure_idx, measure): (usize, &Measure)| {
-        let of = |assessment: &Assessment<'_>, only_new| {
+    let (mut scores, mut curves) = (Vec::new(), Vec::new());
+    for (measure_idx, measure) in measures.iter().enumerate() {
+        let measure = measure.name().to_owned();
+        let [known, unknown] = [(test, false), (new, true)].map(|(assessment, only_new)| {
             thinned(assessment.scores(measure_idx, only_new).map(|score| score as f32).collect())
-        };
-        (measure.name().to_owned(), of(test, false), of(new, true))
-    };
-    let curves = |(measure_idx, measure): (usize, &Measure)| {
+        });
+        scores.push((measure.clone(), known, unknown));
         let points = ranking(measure_idx, test, new)?.precision_recall();
         let risks = risk_coverage(measure_idx, new)?.curve();
-        Ok(Curves {
-            measure: measure.name().to_owned(),
+        curves.push(Curves {
+            measure,
             precision_recall: thinned(points.iter().map(|point| (point.recall, point.precision)).collect()),
             risk_coverage: thinned(risks.iter().map(|point| (point.coverage, point.risk)).collect()),
-        })
-    };
+        });
+    }
     Ok(Sample {
-        scores: measures.iter().enumerate().map(scores).collect(),
-        curves: measures.iter().enumerate().map(curves).collect::<Result<_>>()?,
+        scores,
+        curves,
         reliability: reliability.clone(),
         labels: model.features().labels.names().iter().map(|label| label.to_string()).collect(),
         matrix: model.calibration_matrix(),

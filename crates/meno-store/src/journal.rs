@@ -2,7 +2,7 @@
 
 use meno::memory::{Concept, Draft, Owner, normal_form};
 
-use crate::sql::{Sql, columns};
+use crate::sql::{Sql, columns, from_json};
 use crate::store::{Amendment, Change, Edit, Scope};
 use crate::{Error, Result};
 
@@ -251,6 +251,5 @@ fn to_json(value: &impl serde::Serialize) -> String {
 }
 
 fn parse(text: Option<String>) -> Result<Option<Concept>> {
-    let damaged = |error| Error::Database { store: "the journal".to_owned(), source: Box::new(error) };
-    text.map(|text| serde_json::from_str(&text).map_err(damaged)).transpose()
+    text.map(|text| from_json(&text, "the journal")).transpose()
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use meno::Annotation;
-use meno::memory::{Concept, Draft, Entry, Index, Recalled, Remembered, Rule, Spelling};
+use meno::memory::{Concept, Draft, Entry, Found, Index, Recalled, Remembered, Rule, Spelling};
 
 use crate::store::{Amendment, Change, Edit, News, Query, Scope, Store};
 use crate::{Access, Error, Result, open};
@@ -114,14 +114,7 @@ impl Memory {
     /// Every concept of the user and of everyone that stands in a text, in the order of [`Index::find`].
     pub fn find(&self, text: &str, user: Option<&str>) -> Vec<Known> {
         let index = self.shared.index();
-        let known = |found: &meno::memory::Found<'_>| Known {
-            id: found.id,
-            slot: found.slot.to_owned(),
-            value: found.value.map(str::to_owned),
-            start: found.start,
-            end: found.end,
-        };
-        index.find_spelt(text, user, self.spelling).iter().map(known).collect()
+        index.find_spelt(text, user, self.spelling).into_iter().map(Known::from).collect()
     }
 
     /// What memory and a model make of a text together; concepts that hold are counted as used. `has_seen` is whether
@@ -327,6 +320,18 @@ impl Portion {
     }
 }
 
+impl From<Found<'_>> for Known {
+    fn from(found: Found<'_>) -> Self {
+        Known {
+            id: found.id,
+            slot: found.slot.to_owned(),
+            value: found.value.map(str::to_owned),
+            start: found.start,
+            end: found.end,
+        }
+    }
+}
+
 /// Reads all concepts on this thread and indexes them on another; with the number to ask for news with.
 fn load(store: &mut dyn Store) -> Result<(Index, u64)> {
     let capacity = store.count()? as usize;
@@ -354,7 +359,8 @@ fn load(store: &mut dyn Store) -> Result<(Index, u64)> {
 
 /// Follows the journal until nobody has the memory any more.
 fn follow(shared: Weak<Shared>, mut follower: Option<Box<dyn Store>>) -> Result<()> {
-    let work = move || {
+    let thread = std::thread::Builder::new().name("meno-memory".to_owned());
+    let spawned = thread.spawn(move || {
         loop {
             std::thread::sleep(INTERVAL);
             let Some(shared) = shared.upgrade() else { return };
@@ -365,11 +371,11 @@ fn follow(shared: Weak<Shared>, mut follower: Option<Box<dyn Store>>) -> Result<
                 None => shared.ask(|store| shared.write_uses(store)),
             };
         }
-    };
-    let spawned = std::thread::Builder::new().name("meno-memory".to_owned()).spawn(work);
-    spawned
-        .map(|_| ())
-        .map_err(|error| Error::Database { store: "a thread".to_owned(), source: Box::new(error) })
+    });
+    match spawned {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::Database { store: "a thread".to_owned(), source: Box::new(error) }),
+    }
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,6 +1,7 @@
 //! The little that is asked of a database.
 
 use meno::memory::{Concept, Owner};
+use serde::de::DeserializeOwned;
 
 use crate::{Error, Result};
 
@@ -99,10 +100,14 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
+/// Reads what a store wrote as JSON; `place` is where it stands.
+pub(crate) fn from_json<T: DeserializeOwned>(text: &str, place: &str) -> Result<T> {
+    serde_json::from_str(text)
+        .map_err(|error| Error::Database { store: place.to_owned(), source: Box::new(error) })
+}
+
 /// Reads what [`columns`] names.
 pub(crate) fn concept(row: &dyn Row) -> Result<Concept> {
-    let source = row.text(6)?.map(serde_json::from_str).transpose();
-    let damaged = |error| Error::Database { store: "a stored source".to_owned(), source: Box::new(error) };
     Ok(Concept {
         id: row.number(0)?,
         phrase: row.string(1)?,
@@ -110,7 +115,7 @@ pub(crate) fn concept(row: &dyn Row) -> Result<Concept> {
         slot: row.string(3)?,
         value: row.text(4)?.map(str::to_owned),
         owner: Owner::from(Some(row.string(5)?)),
-        source: source.map_err(damaged)?,
+        source: row.text(6)?.map(|text| from_json(text, "a stored source")).transpose()?,
         created: row.number(7)?,
         updated: row.number(8)?,
         uses: row.number(9)?,

@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
 
 use crate::schema::{self, Ddl};
 use crate::sql::{Backend, Row, Sql, Value};
@@ -103,7 +103,7 @@ struct Tables<'a> {
 
 impl Sql for Tables<'_> {
     fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<()> {
-        let run = || self.connection.prepare_cached(sql)?.execute(params(values).as_slice());
+        let run = || self.connection.prepare_cached(sql)?.execute(params_from_iter(values));
         run().map(|_| ()).map_err(|error| failed(self.name, error))
     }
 
@@ -115,7 +115,7 @@ impl Sql for Tables<'_> {
     ) -> Result<()> {
         let failed = |error| failed(self.name, error);
         let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
-        let mut rows = statement.query(params(values).as_slice()).map_err(failed)?;
+        let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
             each(&Answer { row, name: self.name })?;
         }
@@ -156,14 +156,13 @@ impl Row for Answer<'_> {
     }
 }
 
-fn params<'a>(values: &'a [Value<'_>]) -> Vec<&'a dyn ToSql> {
-    let param = |value: &'a Value<'_>| -> &'a dyn ToSql {
-        match value {
-            Value::Int(number) => number,
-            Value::Text(text) => text,
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            Value::Int(number) => number.to_sql(),
+            Value::Text(text) => text.to_sql(),
         }
-    };
-    values.iter().map(param).collect()
+    }
 }
 
 fn failed(name: &str, error: rusqlite::Error) -> Error {

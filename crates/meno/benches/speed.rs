@@ -14,16 +14,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
+use meno::bench::{Example, Features, Kernels, Network, SlotGated, SlotGatedShape, SlotGatedTask};
+use meno::bench::{Trainer, Workspace, first_intent, largest};
 use meno::corpus::read_split;
-use meno::encoder::{Calibration, SlotGated, SlotGatedShape, Workspace};
 use meno::engine::Tokenization;
-use meno::features::{Example, Features, first_intent};
-use meno::kernel::Kernels;
-use meno::math::largest;
-use meno::nn::{Network, Trainer};
 use meno::random::Random;
 use meno::text::Normalizer;
-use meno::train::{Options, SlotGatedTask, TrainSettings, fit};
+use meno::train::{Calibration, Options, TrainSettings, fit};
 use serde_json::{Value, json};
 
 fn main() -> meno::Result<()> {

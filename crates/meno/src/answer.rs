@@ -17,7 +17,7 @@ use crate::syntax::phrase::Why;
 use crate::uncertainty::Assessment;
 
 /// How many labels after the first choice a reason names.
-pub const RUNNERS_UP: usize = 2;
+pub(crate) const RUNNERS_UP: usize = 2;
 
 /// What a model says about an utterance.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -189,7 +189,7 @@ pub(crate) struct Parts<'a> {
 
 impl Parts<'_> {
     /// Puts them together; `places` are the first byte of each word and one past its last.
-    pub fn assemble<'t>(self, text: &'t str, places: &[(usize, usize)]) -> Annotation<'t> {
+    pub(crate) fn assemble<'t>(self, text: &'t str, places: &[(usize, usize)]) -> Annotation<'t> {
         let labels = self.final_labels();
         let mut spans = spans_at(text, places, &labels);
         for (span, guess) in spans.iter_mut().zip(self.guesses()) {

@@ -3,34 +3,36 @@
 //! Nothing in a file is believed: names, shapes and counts are compared with each other before anything is
 //! allocated by them.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use safetensors::tensor::{Dtype, SafeTensors, View};
+use safetensors::tensor::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
 use crate::decision::{Growth, NamedThreshold, Policy, Threshold};
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape};
 use crate::encoder::{SpanTagger, SpanTaggerEncoder, SpanTaggerShape};
-use crate::engine::{Model, Record};
+use crate::engine::{English, Model, Record};
 use crate::features::{Alphabet, Features, Forms, Lexicon, Vectors};
 use crate::label::{LabelSet, Names};
 use crate::nn::{Layout, Network, Parameters, Tensor};
+use crate::tensors::{RawTensor, check_widths, find};
 use crate::text::Normalizer;
 use crate::uncertainty::{OutOfScopeScore, Score, Scorer, SpanScore};
 use crate::{Error, Result};
 
 /// The version of the file format that this program writes; it reads this and all earlier ones.
-pub const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 2;
 
 const METADATA_KEY: &str = "meno";
 const SLOT_GATED: &str = "slot_gated.v1";
 const SPAN_TAGGER: &str = "span_tagger.v1";
 /// The name of the frozen vectors that come with the program.
 const ENGLISH: &str = "english.v1";
+const NOT_BUILT_IN: &str =
+    "not built into this program (feature `english` of meno, or `Model::from_bytes_with`)";
 
 #[derive(Serialize, Deserialize)]
 struct Document {
@@ -166,7 +168,7 @@ impl Model {
         let tensors = layout.tensors().map(|(name, tensor)| {
             let shape = shape_of(tensor);
             let data = parameters.values(tensor).iter().flat_map(|x| x.to_le_bytes()).collect();
-            (name, RawTensor { shape, data })
+            (name, RawTensor { dtype: Dtype::F32, shape, data })
         });
         safetensors::serialize(tensors, Some(metadata)).expect("named tensors of known shape can be written")
     }
@@ -184,7 +186,12 @@ impl Model {
 
     /// Reads what [`Model::to_bytes`] gave; `path` is only for messages.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
-        parse(bytes).map_err(|problem| Error::Model { path: path.to_owned(), problem })
+        Model::from_bytes_with(bytes, path, &English::default())
+    }
+
+    /// As [`Model::from_bytes`], for a program in which the data for English is not built in, or for other data of the kind.
+    pub fn from_bytes_with(bytes: &[u8], path: &Path, english: &English) -> Result<Self> {
+        parse(bytes, english).map_err(|problem| Error::Model { path: path.to_owned(), problem })
     }
 
     /// Writes the model file; nothing is left half-written.
@@ -204,7 +211,7 @@ impl Model {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Model, String> {
+fn parse(bytes: &[u8], english: &English) -> Result<Model, String> {
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|_| not_a_model(bytes))?;
     let tensors = SafeTensors::deserialize(bytes).map_err(|_| not_a_model(bytes))?;
     let json = header.metadata().as_ref().and_then(|metadata| metadata.get(METADATA_KEY));
@@ -226,16 +233,19 @@ fn parse(bytes: &[u8]) -> Result<Model, String> {
         ));
     }
     let document: Document = serde_json::from_str(json).map_err(damaged)?;
-    assemble(document, &tensors)
+    assemble(document, &tensors, english)
 }
 
-fn assemble(document: Document, tensors: &SafeTensors<'_>) -> Result<Model, String> {
+fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) -> Result<Model, String> {
     check_names(&document)?;
     let (encoder, forms) = match document.architecture.as_str() {
         SLOT_GATED => (slot_gated(&document, tensors)?, None),
-        _ => span_tagger(&document, tensors)?,
+        _ => span_tagger(&document, tensors, english)?,
     };
     let policy = policy(&document, Model::default_scorer(&encoder))?;
+    if policy.growth.is_some() && !english.has_syntax() {
+        return Err(format!("it needs the syntax model for English, which is {NOT_BUILT_IN}"));
+    }
     let concepts = document.concepts;
     let outside_penalty = concepts.as_ref().map_or(0.0, |concepts| concepts.outside_penalty);
     let features = Features {
@@ -251,6 +261,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>) -> Result<Model, Stri
         encoder,
         outside_penalty,
         policy: Arc::new(policy),
+        syntax: english.syntax.clone(),
         record: document.training,
     })
 }
@@ -259,11 +270,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>) -> Result<Model, Stri
 fn weights(layout: &Layout, tensors: &SafeTensors<'_>) -> Result<Parameters, String> {
     let mut views = Vec::new();
     for (name, tensor) in layout.tensors() {
-        let view = tensors.tensor(name).map_err(|_| format!("tensor {name:?} is missing"))?;
-        if view.dtype() != Dtype::F32 || view.shape() != shape_of(tensor) {
-            let (dtype, shape) = (view.dtype(), view.shape());
-            return Err(format!("tensor {name:?} is {dtype:?} {shape:?}, not F32 {:?}", shape_of(tensor)));
-        }
+        let view = find(tensors, name, Dtype::F32, &shape_of(tensor))?;
         views.push((name, tensor, view));
     }
     // The file holds as many floats as are now allocated.
@@ -289,7 +296,7 @@ fn damaged(error: impl std::fmt::Display) -> String {
 fn slot_gated(document: &Document, tensors: &SafeTensors<'_>) -> Result<Encoder, String> {
     let shape: SlotGatedShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
     check_counts(document, [shape.words, shape.labels, shape.intents])?;
-    check_widths(&[("embedding", shape.embedding), ("hidden", shape.hidden)])?;
+    check_widths(&[("embedding", shape.embedding), ("hidden", shape.hidden)], MAX_WIDTH)?;
     let network = SlotGated::new(shape);
     let mut parameters = weights(network.layout(), tensors)?;
     network.pad(&mut parameters);
@@ -297,17 +304,22 @@ fn slot_gated(document: &Document, tensors: &SafeTensors<'_>) -> Result<Encoder,
     Ok(Encoder::SlotGated(Arc::new(SlotGatedEncoder::new(network, parameters, bounds.unwrap_or_default()))))
 }
 
-fn span_tagger(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encoder, Option<Forms>), String> {
+fn span_tagger(
+    document: &Document,
+    tensors: &SafeTensors<'_>,
+    english: &English,
+) -> Result<(Encoder, Option<Forms>), String> {
     let shape: SpanTaggerShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
     let concepts = document.concepts.as_ref().ok_or_else(|| damaged("nothing on concepts"))?;
     let n_labels = shape.slots.checked_mul(2).and_then(|n| n.checked_add(1)).unwrap_or(0);
     check_counts(document, [shape.words, n_labels, shape.intents])?;
-    check_widths(&[
+    let widths = [
         ("embedding", shape.embedding),
         ("character", shape.character),
         ("filters", shape.filters),
         ("hidden", shape.hidden),
-    ])?;
+    ];
+    check_widths(&widths, MAX_WIDTH)?;
     if !LabelSet::new(Names::new(document.id2label.values().map(String::as_str))).is_paired() {
         return Err(damaged("labels are not O and pairs of B- and I-"));
     }
@@ -315,7 +327,10 @@ fn span_tagger(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encode
     demand_distinct("character", alphabet.iter().map(char::to_string).collect::<Vec<_>>().iter())?;
     let vectors = match concepts.vectors.as_deref() {
         None => None,
-        Some(ENGLISH) => Some(Vectors::english()),
+        Some(ENGLISH) => match english.vectors() {
+            None => return Err(format!("it needs the vectors of English words, which are {NOT_BUILT_IN}")),
+            vectors => vectors,
+        },
         Some(name) => return Err(format!("unknown word vectors {name:?}; this program has {ENGLISH:?}")),
     };
     let whole = alphabet.len() <= Alphabet::MAX
@@ -394,15 +409,6 @@ fn check_counts(document: &Document, [words, labels, intents]: [usize; 3]) -> Re
     Ok(())
 }
 
-fn check_widths(widths: &[(&str, usize)]) -> Result<(), String> {
-    for &(what, width) in widths {
-        if width == 0 || width > MAX_WIDTH || !width.is_multiple_of(16) {
-            return Err(format!("{what} width {width} is not a multiple of 16 up to {MAX_WIDTH}"));
-        }
-    }
-    Ok(())
-}
-
 fn check_names(document: &Document) -> Result<(), String> {
     if document.id2label.keys().copied().ne(0..document.id2label.len() as u32) {
         return Err("damaged description of the model: label ids are not 0, 1, 2, ...".to_owned());
@@ -440,24 +446,4 @@ fn not_a_model(bytes: &[u8]) -> String {
 
 fn shape_of(tensor: Tensor) -> Vec<usize> {
     if tensor.rows() == 1 { vec![tensor.columns()] } else { vec![tensor.rows(), tensor.columns()] }
-}
-
-struct RawTensor {
-    shape: Vec<usize>,
-    data: Vec<u8>,
-}
-
-impl View for RawTensor {
-    fn dtype(&self) -> Dtype {
-        Dtype::F32
-    }
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-    fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Borrowed(&self.data)
-    }
-    fn data_len(&self) -> usize {
-        self.data.len()
-    }
 }

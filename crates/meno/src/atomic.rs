@@ -43,7 +43,7 @@ pub fn demand_writable(path: &Path) -> Result<()> {
 ///
 /// A new folder appears whole. In an old one every file is on disk before the first takes its name, so a full disk
 /// changes nothing.
-pub fn write_folder(dir: &Path, files: &[(&str, Vec<u8>)], stale: &[&str]) -> Result<()> {
+pub(crate) fn write_folder(dir: &Path, files: &[(&str, Vec<u8>)], stale: &[&str]) -> Result<()> {
     let written = if dir.exists() { refill(dir, files, stale) } else { create(dir, files) };
     written.map_err(|source| Error::write(dir, source))
 }

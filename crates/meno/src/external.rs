@@ -19,11 +19,13 @@ use crate::Annotation;
 use crate::answer::Parts;
 use crate::decision::{BUDGET, NamedThreshold, Policy, ScoredUtterance, Threshold};
 use crate::decoding::{Decoded, Decoder};
-use crate::emissions::{Emissions, Input, Logits, Table, TableUtterance, demand_labels};
+use crate::emissions::{Emissions, Logits, demand_labels};
 use crate::label::{LabelSet, Names};
 use crate::math::Softmax;
 use crate::uncertainty::{Assessment, Precision, Score, Scorer};
 use crate::{Error, Missing, Result, atomic};
+
+pub use crate::emissions::{Companion, Input, Table, TableSettings, TableUtterance, read_label_names};
 
 /// What turns the logits of a certain tagger into decisions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::encoder::Calibration;
-use crate::nn::Schedule;
 use crate::{Error, Result};
+
+pub use crate::encoder::Calibration;
 
 /// How to train. The default is a span tagger; [`TrainSettings::slot_gated`] is the tagger of the paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -194,18 +194,6 @@ impl TrainSettings {
         match &self.architecture {
             Architecture::SlotGated(calibration) => *calibration,
             Architecture::SpanTagger(_) => None,
-        }
-    }
-
-    /// How the trainer goes through the data.
-    pub fn schedule(&self) -> Schedule {
-        Schedule {
-            epochs: self.epochs,
-            batch: self.batch,
-            rate: self.rate,
-            last_rate: self.span_tagger().map_or(1.0, |tagger| tagger.last_rate),
-            clip: self.clip,
-            seed: self.seed,
         }
     }
 

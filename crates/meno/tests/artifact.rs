@@ -9,8 +9,8 @@ use expect_test::{Expect, expect};
 use meno::Model;
 use meno::answer::Decision;
 use meno::corpus::{Corpus, Utterance};
+use meno::engine::Instructions;
 use meno::engine::Tokenization;
-use meno::kernel::Instructions;
 use meno::train::{Architecture, SpanTaggerSettings, TrainSettings};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ unsafe impl GlobalAlloc for Noting {
 /// Loads the bytes; whatever they are, no allocation may be larger than a few times their number.
 fn load(bytes: &[u8]) -> meno::Result<Model> {
     // Its size is that of the program, not of the file.
-    meno::features::Vectors::english();
+    meno::engine::Vectors::english();
     LARGEST.set(0);
     let loaded = Model::from_bytes(bytes, Path::new("m"));
     let (largest, allowed) = (LARGEST.get(), 4 * bytes.len() + 64 * 1024);

@@ -5,7 +5,7 @@ mod contract;
 
 use contract::{Annotations, Ledger, Origin, hash, is_comparable, json, records};
 use meno::Model;
-use meno::kernel::Instructions;
+use meno::engine::Instructions;
 
 /// What a worker with these instructions says of every case, as `meno tag` prints it.
 fn answers(recorded: &Annotations, model: &Model, instructions: Instructions) -> Option<Vec<String>> {
@@ -29,7 +29,7 @@ fn replay(name: &str) {
     let bytes = recorded.model.bytes();
     let model = Model::from_bytes(&bytes, name.as_ref()).unwrap();
     if records() {
-        let best = meno::kernel::Kernels::best().instructions();
+        let best = Instructions::best();
         let answers = answers(&recorded, &model, best).unwrap();
         for (case, answer) in recorded.annotations.iter_mut().zip(answers) {
             case.expected = case.recorded(&answer);

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use expect_test::{Expect, expect};
 use meno::Result;
 use meno::decision::Threshold;
-use meno::emissions::{Companion, Input, Table, TableSettings, read_label_names};
-use meno::external::{Calibration, FitSettings, Temperature, unseen_labels};
+use meno::external::{Calibration, Companion, FitSettings, Input, Table, TableSettings};
+use meno::external::{Temperature, read_label_names, unseen_labels};
 use meno::uncertainty::Score;
 use safetensors::tensor::{Dtype, TensorView};
 

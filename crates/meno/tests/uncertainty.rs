@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use meno::decision::{ScoredUtterance, Threshold};
-use meno::emissions::{Input, Table, TableSettings};
-use meno::external::{Calibration, FitSettings, Temperature};
+use meno::external::{Calibration, FitSettings, Input, Table, TableSettings, Temperature};
 use meno::uncertainty::Score;
 use serde::Deserialize;
 

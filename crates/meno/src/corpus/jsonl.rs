@@ -19,16 +19,10 @@ pub(super) fn read(path: &Path, log: &mut Log) -> Result<Vec<Utterance>> {
     let source = Source::open(path, log)?;
     let mut names = Names::Unread;
     let mut utterances = Vec::new();
-    for (line, text) in source.lines() {
-        if text.trim().is_empty() {
-            log.add(path, line, Kind::EmptyLine, "no utterance on this line");
-            continue;
-        }
-        match serde_json::from_str::<Row>(text) {
-            Ok(row) => utterances.extend(row.into_utterance(path, line, &mut names, log)?),
-            Err(error) => log.add(path, line, Kind::Syntax, json_problem(&error)),
-        }
-    }
+    source.each_json(log, |line, row: Row, log| {
+        utterances.extend(row.into_utterance(path, line, &mut names, log)?);
+        Ok(())
+    })?;
     let places = Places { labels: path, truth: path, label_lines: None };
     tagged::decode(&mut utterances, None, &places, log);
     Ok(utterances)

@@ -38,8 +38,8 @@ pub(super) fn assemble(pieces: &[Piece]) -> Result<(Vec<String>, Vec<String>), S
             if words.len() == start {
                 return Err(format!("slot `{slot}` holds no word"));
             }
-            labels.push(format!("B-{slot}"));
-            labels.resize(words.len(), format!("I-{slot}"));
+            labels.push(label::iob(slot, true));
+            labels.resize(words.len(), label::iob(slot, false));
             unfinished = false;
         } else if !text.is_empty() {
             if unfinished && !text.starts_with(char::is_whitespace) {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::{Kind, Log};
 use super::markup::{self, Piece};
-use super::source::{Source, json_problem};
+use super::source::Source;
 use super::{Corpus, Utterance};
 use crate::Result;
 
@@ -18,23 +18,19 @@ use crate::Result;
 pub(super) fn read(path: &Path, partition: Option<&str>, log: &mut Log) -> Result<Vec<Utterance>> {
     let source = Source::open(path, log)?;
     let mut utterances = Vec::new();
-    for (line, text) in source.lines() {
-        if text.trim().is_empty() {
-            log.add(path, line, Kind::EmptyLine, "no utterance on this line");
-            continue;
+    source.each_json(log, |line, row: Row, log| {
+        if partition.is_some() && row.partition.as_deref() != partition {
+            return Ok(());
         }
-        match serde_json::from_str::<Row>(text) {
-            Ok(row) if partition.is_some() && row.partition.as_deref() != partition => {}
-            Ok(row) => match row.into_utterance(line) {
-                Ok(utterance) if utterance.words.is_empty() => {
-                    log.add(path, line, Kind::EmptyLine, "no words on this line");
-                }
-                Ok(utterance) => utterances.push(utterance),
-                Err(problem) => log.add(path, line, Kind::Syntax, problem),
-            },
-            Err(error) => log.add(path, line, Kind::Syntax, json_problem(&error)),
+        match row.into_utterance(line) {
+            Ok(utterance) if utterance.words.is_empty() => {
+                log.add(path, line, Kind::EmptyLine, "no words on this line");
+            }
+            Ok(utterance) => utterances.push(utterance),
+            Err(problem) => log.add(path, line, Kind::Syntax, problem),
         }
-    }
+        Ok(())
+    })?;
     Ok(utterances)
 }
 

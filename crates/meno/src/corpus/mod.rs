@@ -12,8 +12,6 @@
 //! # Ok::<(), meno::Error>(())
 //! ```
 
-use std::path::PathBuf;
-
 pub mod check;
 pub mod conll;
 mod dataset;
@@ -43,31 +41,9 @@ pub use format::{Format, demand_fit, read, to_jsonl, write, write_with};
 pub use new_concepts::{NewValue, NewValues};
 pub use scheme::Scheme;
 
+pub use crate::utterance::{Corpus, Utterance};
+
 use finding::Log;
-
-/// One utterance as a corpus gives it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Utterance {
-    /// The words as they stand in the corpus.
-    pub words: Vec<String>,
-    /// An IOB2 label for each word.
-    pub labels: Vec<String>,
-    /// In a new-concept set, the labels with the true slot type in place of `unknown`; elsewhere `None`.
-    pub truth: Option<Vec<String>>,
-    /// The intent; `a#b` means that either is right; empty when the corpus has none.
-    pub intent: String,
-    /// The line it begins on, from 1.
-    pub line: usize,
-}
-
-/// A list of utterances and where it was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Corpus {
-    /// The file or folder.
-    pub path: PathBuf,
-    /// In the order of the file.
-    pub utterances: Vec<Utterance>,
-}
 
 impl Corpus {
     /// The utterances of each intent, intents in order of first occurrence.

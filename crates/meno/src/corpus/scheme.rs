@@ -28,7 +28,7 @@ pub enum Scheme {
 
 impl Scheme {
     /// The scheme of `sequences`: BILOU if a tag says so, IOB1 if `I-` opens spans and `B-` only separates them.
-    pub fn detect<'a, S: AsRef<str> + 'a>(sequences: impl IntoIterator<Item = &'a [S]>) -> Scheme {
+    pub(crate) fn detect<'a, S: AsRef<str> + 'a>(sequences: impl IntoIterator<Item = &'a [S]>) -> Scheme {
         let (mut orphans, mut openings) = (false, false);
         for sequence in sequences {
             let mut previous = ("O", "");
@@ -73,7 +73,7 @@ impl Scheme {
     }
 
     /// Writes IOB2 labels in this scheme.
-    pub fn encode<S: AsRef<str>>(self, labels: &[S]) -> Vec<String> {
+    pub(crate) fn encode<S: AsRef<str>>(self, labels: &[S]) -> Vec<String> {
         let mut tags = vec!["O".to_owned(); labels.len()];
         let mut previous: Option<label::TokenSpan> = None;
         for span in label::spans(labels) {

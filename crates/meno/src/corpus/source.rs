@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
+
 use super::finding::{Kind, Log};
 use crate::{Error, Result};
 
@@ -58,6 +60,27 @@ fn note_bad_lines(path: &Path, bytes: &[u8], log: &mut Log) {
                 format!("not UTF-8: byte 0x{:02X} at byte {} of the line", line[byte_idx], byte_idx + 1);
             log.add(path, line_idx + 1, Kind::NotUtf8, message);
         }
+    }
+}
+
+impl Source {
+    /// Reads each line as a value of JSON; lines that are none are noted.
+    pub(super) fn each_json<T: DeserializeOwned>(
+        &self,
+        log: &mut Log,
+        mut each: impl FnMut(usize, T, &mut Log) -> Result<()>,
+    ) -> Result<()> {
+        for (line, text) in self.lines() {
+            if text.trim().is_empty() {
+                log.add(&self.path, line, Kind::EmptyLine, "no utterance on this line");
+                continue;
+            }
+            match serde_json::from_str(text) {
+                Ok(value) => each(line, value, log)?,
+                Err(error) => log.add(&self.path, line, Kind::Syntax, json_problem(&error)),
+            }
+        }
+        Ok(())
     }
 }
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::corpus::Utterance;
 use crate::label::{self, TokenSpan};
 use crate::syntax::phrase::{Rule, Why, explain};
 use crate::syntax::{Parse, SyntaxWorker};
+use crate::utterance::Utterance;
 
 /// How unknown words grow to phrases.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,7 +105,7 @@ const SURE: [f32; 6] = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999];
 
 impl Growth {
     /// Why each word that is added to the unknown ones is added; `None` for all others.
-    pub fn explain(&self, parse: &Parse, unknown: &[bool], probabilities: &[f32]) -> Vec<Option<Why>> {
+    pub(crate) fn explain(&self, parse: &Parse, unknown: &[bool], probabilities: &[f32]) -> Vec<Option<Why>> {
         let walls: Vec<bool> = probabilities.iter().map(|&p| p >= self.sure).collect();
         explain(self.rule, parse, unknown, &walls)
     }

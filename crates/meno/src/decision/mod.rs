@@ -17,7 +17,7 @@ use crate::{Error, Result};
 
 pub use growth::{Growth, MaskedSlots, Predictions};
 pub use spans::{SPAN_BUDGET, ScoredSpan};
-pub use threshold::{BUDGET, MAX_BUDGET, Offer, ScoredUtterance, Threshold};
+pub use threshold::{BUDGET, Offer, ScoredUtterance, Threshold};
 
 /// The share of in-domain utterances that are not rejected.
 const ACCEPTED: f64 = 0.995;
@@ -49,7 +49,7 @@ pub struct NamedThreshold {
 
 /// What is decided about an utterance.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Verdict {
+pub(crate) struct Verdict {
     /// Which words are over the threshold.
     pub tokens: Vec<bool>,
     /// Which spans are.
@@ -95,7 +95,7 @@ impl Policy {
     }
 
     /// Decides about an utterance.
-    pub fn decide(&self, assessment: &Assessment, decoded: &Decoded) -> Verdict {
+    pub(crate) fn decide(&self, assessment: &Assessment, decoded: &Decoded) -> Verdict {
         let is_unknown = |&uncertainty: &f64| {
             self.threshold.as_ref().is_some_and(|threshold| threshold.is_unknown(uncertainty))
         };

@@ -47,7 +47,7 @@ impl Threshold {
 
     /// The lowest threshold above which lies at most this share of further in-domain spans, on average over valid sets
     /// (split conformal prediction): of n spans, the one of rank ceil((n + 1) (1 - share)).
-    pub fn conformal(&self, share: f64, spans: &[ScoredSpan]) -> Result<Threshold> {
+    pub(crate) fn conformal(&self, share: f64, spans: &[ScoredSpan]) -> Result<Threshold> {
         if !(0.0..1.0).contains(&share) || share == 0.0 {
             let problem = format!("a share of false alarms of {share}");
             return Err(Error::Setting { problem, hint: "it lies between 0 and 1, such as 0.02".to_owned() });

@@ -39,7 +39,7 @@ pub struct Offer {
 }
 
 /// Larger budgets than this are not offered once a threshold is chosen.
-pub const MAX_BUDGET: f64 = 10.0;
+pub(crate) const MAX_BUDGET: f64 = 10.0;
 
 /// A valid utterance: what is right, what the tagger says and how unsure it is, for each word.
 #[derive(Debug)]

@@ -6,12 +6,12 @@
 
 use crate::emissions::{Emissions, Logits, Tags};
 use crate::label::{Boundary, SlotId, begin_label, inside_label};
-use crate::math::{largest, log_softmax};
+use crate::math::{largest, log_softmax, sum_exp};
 use crate::nn::crf::Crf;
 
 /// What an utterance most likely means; a buffer to be used again for the next one.
 #[derive(Clone, Debug, Default)]
-pub struct Decoded {
+pub(crate) struct Decoded {
     /// The id of the label of each word.
     pub labels: Vec<u32>,
     /// For each word the log probability of each label, up to a constant of the row for a tagger of labels.
@@ -28,7 +28,7 @@ pub struct Decoded {
 
 /// A stretch of words that most likely fills a slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hypothesis {
+pub(crate) struct Hypothesis {
     /// The first word.
     pub start: usize,
     /// One past the last word.
@@ -45,7 +45,7 @@ pub struct Hypothesis {
 
 /// Decodes utterance after utterance.
 #[derive(Clone, Debug, Default)]
-pub struct Decoder {
+pub(crate) struct Decoder {
     crf: Crf,
     tags: Vec<Boundary>,
     /// Log probabilities of the slots of each word.
@@ -55,7 +55,7 @@ pub struct Decoder {
 
 impl Decoded {
     /// Forgets the utterance.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.labels.clear();
         self.posteriors.clear(0);
         self.concentrations.clear(0);
@@ -68,7 +68,7 @@ impl Decoded {
 impl Decoder {
     /// Decodes a stretch of an utterance and adds it to what came before it, which gave the intent. In a tagger of spans,
     /// the logit of each word being outside is lowered by its penalty.
-    pub fn decode(
+    pub(crate) fn decode(
         &mut self,
         emissions: &Emissions,
         outside_penalty: impl Fn(usize) -> f64,
@@ -138,13 +138,12 @@ impl Decoder {
             sums.iter_mut().zip(self.slots.row(token_idx)).for_each(|(sum, ln)| *sum += ln);
         }
         let (slot, highest) = largest(&sums).unwrap_or((0, 0.0));
-        let total: f32 = sums.iter().map(|sum| (sum - highest).exp()).sum();
         Hypothesis {
             start,
             end,
             slot,
             boundaries: self.crf.span_marginal(start, end) as f32,
-            probability: 1.0 / total,
+            probability: 1.0 / sum_exp(&sums, highest),
             disagreement: -(start..end)
                 .map(|token_idx| self.slots.row(token_idx)[slot as usize])
                 .sum::<f32>(),
@@ -168,12 +167,6 @@ fn decode_labels(logits: &Logits, concentrations: Option<&Logits>, decoded: &mut
 mod tests {
     use super::*;
 
-    fn rows(rows: &[&[f32]]) -> Logits {
-        let mut logits = Logits::new(rows[0].len());
-        logits.extend(rows.iter().copied());
-        logits
-    }
-
     fn decode(emissions: &[Emissions], outside_penalty: impl Fn(usize) -> f64 + Copy) -> Decoded {
         let (mut decoder, mut decoded) = (Decoder::default(), Decoded::default());
         // What was there before is forgotten.
@@ -192,7 +185,7 @@ mod tests {
             tags: Tags::Spans {
                 boundaries: vec![[0.0, ln2, 5.0], [0.0, ln3, ln2]],
                 transitions: [[0.0; 3], [0.0, 0.0, ln2], [0.0; 3]],
-                slots: rows(&[&[ln3, 0.0], &[0.0, 2.0 * ln3]]),
+                slots: Logits::of(&[&[ln3, 0.0], &[0.0, 2.0 * ln3]]),
             },
             intents: vec![0.5, 1.5],
         }
@@ -232,7 +225,7 @@ mod tests {
             tags: Tags::Spans {
                 boundaries: vec![[7.0, 0.0, -9.0]; 3],
                 transitions: [[0.0; 3]; 3],
-                slots: rows(&[&[1.0][..]; 3]),
+                slots: Logits::of(&[&[1.0][..]; 3]),
             },
             intents: Vec::new(),
         };
@@ -264,7 +257,7 @@ mod tests {
     #[test]
     fn labels_are_the_likeliest_and_the_first_of_equals() {
         let tags = |concentrations| Tags::Labels {
-            logits: rows(&[&[0.0, 2.0, 2.0], &[1.0, 0.0, 0.0]]),
+            logits: Logits::of(&[&[0.0, 2.0, 2.0], &[1.0, 0.0, 0.0]]),
             concentrations,
         };
         let emissions = |concentrations| Emissions { tags: tags(concentrations), intents: Vec::new() };
@@ -272,7 +265,7 @@ mod tests {
         assert_eq!((&plain.labels[..], plain.spans.len(), plain.concentrations.len()), (&[1, 0][..], 0, 0));
         assert_eq!(plain.posteriors.row(0), [0.0, 2.0, 2.0]);
         // Calibration changes how unsure a tagger is, not what it says.
-        let calibrated = decode(&[emissions(Some(rows(&[&[5.0, 0.0, 0.0][..]; 2])))], |_| 0.0);
+        let calibrated = decode(&[emissions(Some(Logits::of(&[&[5.0, 0.0, 0.0][..]; 2])))], |_| 0.0);
         assert_eq!(
             (&calibrated.labels[..], calibrated.concentrations.row(0)),
             (&[1, 0][..], &[5.0, 0.0, 0.0][..])

@@ -68,7 +68,7 @@ fn words(text: &str) -> Vec<Word> {
 
 impl Asked<'_> {
     /// What an answer means.
-    pub fn understand(&self, text: &str) -> Answer {
+    pub(super) fn understand(&self, text: &str) -> Answer {
         let words = words(text);
         let forms: Vec<&str> = words.iter().map(|word| word.form.as_str()).collect();
         let hear = &self.book.hear;

@@ -120,7 +120,7 @@ impl Phrasebook {
     }
 
     /// A slot type as a question calls it: `a playlist`.
-    pub fn type_with_article(&self, slot: &str) -> String {
+    pub(crate) fn type_with_article(&self, slot: &str) -> String {
         if let Some(say) = self.types.get(slot).and_then(|words| words.say.clone()) {
             return say;
         }

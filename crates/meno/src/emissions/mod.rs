@@ -4,16 +4,19 @@
 //! later stage sees a network or knows which tagger it was; [`crate::decoding`] is the one place that tells the two
 //! families of output apart.
 
+#[cfg(feature = "corpora")]
 mod table;
 
+#[cfg(feature = "corpora")]
 pub(crate) use table::demand_labels;
+#[cfg(feature = "corpora")]
 pub use table::{Companion, Input, Table, TableSettings, TableUtterance, read_label_names};
 
 use crate::kernel::{Buffer, Kernels, padded};
 
 /// What a tagger says of an utterance.
 #[derive(Clone, Debug, Default)]
-pub struct Emissions {
+pub(crate) struct Emissions {
     /// Of its words.
     pub tags: Tags,
     /// Logits of the intents; none if there are none.
@@ -22,7 +25,7 @@ pub struct Emissions {
 
 /// What a tagger says of the words of an utterance.
 #[derive(Clone, Debug)]
-pub enum Tags {
+pub(crate) enum Tags {
     /// A label for each word.
     Labels {
         /// Logits of the labels.
@@ -47,18 +50,9 @@ impl Default for Tags {
     }
 }
 
-impl Emissions {
-    /// Those of an utterance of a table.
-    pub fn of_table(table: &Table, utterance: &TableUtterance) -> Self {
-        let mut logits = Logits::new(table.label_names.len());
-        logits.extend(table.rows(utterance));
-        Emissions { tags: Tags::Labels { logits, concentrations: None }, intents: Vec::new() }
-    }
-}
-
 /// A row of numbers for each word; a buffer to be used again for the next utterance.
 #[derive(Clone, Default)]
-pub struct Logits {
+pub(crate) struct Logits {
     n_columns: usize,
     n_rows: usize,
     /// Rows are padded to whole vectors.
@@ -70,17 +64,25 @@ const PADDING: f32 = -1e9;
 
 impl Logits {
     /// No row yet, of so many numbers each.
-    pub fn new(n_columns: usize) -> Self {
+    pub(crate) fn new(n_columns: usize) -> Self {
         Logits { n_columns, ..Logits::default() }
     }
 
+    /// Those of these rows.
+    #[cfg(test)]
+    pub(crate) fn of(rows: &[&[f32]]) -> Self {
+        let mut logits = Logits::new(rows[0].len());
+        logits.extend(rows.iter().copied());
+        logits
+    }
+
     /// Forgets all rows; those to come have so many numbers.
-    pub fn clear(&mut self, n_columns: usize) {
+    pub(crate) fn clear(&mut self, n_columns: usize) {
         (self.n_columns, self.n_rows) = (n_columns, 0);
     }
 
     /// Adds rows.
-    pub fn extend<'a>(&mut self, rows: impl ExactSizeIterator<Item = &'a [f32]>) {
+    pub(crate) fn extend<'a>(&mut self, rows: impl ExactSizeIterator<Item = &'a [f32]>) {
         let (stride, before) = (padded(self.n_columns), self.n_rows);
         self.n_rows += rows.len();
         let to = &mut self.values.reserve(self.n_rows * stride)[before * stride..];
@@ -97,27 +99,27 @@ impl Logits {
     }
 
     /// The row of each word.
-    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> + Clone {
+    pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> + Clone {
         (0..self.n_rows).map(|row_idx| self.row(row_idx))
     }
 
     /// The row of a word.
-    pub fn row(&self, row_idx: usize) -> &[f32] {
+    pub(crate) fn row(&self, row_idx: usize) -> &[f32] {
         &self.values[row_idx * padded(self.n_columns)..][..self.n_columns]
     }
 
     /// Words.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.n_rows
     }
 
     /// Whether there is no word.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.n_rows == 0
     }
 
     /// Numbers of a row.
-    pub fn n_columns(&self) -> usize {
+    pub(crate) fn n_columns(&self) -> usize {
         self.n_columns
     }
 

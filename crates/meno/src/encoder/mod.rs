@@ -15,14 +15,14 @@ use crate::features::{Features, Form, Token};
 use crate::kernel::{Instructions, Kernels};
 use crate::nn::{Layout, Network, Parameters};
 
-pub use slot_gated::{Calibration, EntropyLoss, Prepared, SlotGated, SlotGatedShape, Workspace};
-pub(crate) use slot_gated::{SlotGatedEncoder, SlotGatedSession};
-pub use span_tagger::{SpanTagger, SpanTaggerShape, TaggerWorkspace};
+pub use slot_gated::{Calibration, SlotGated, SlotGatedShape, Workspace};
+pub(crate) use slot_gated::{EntropyLoss, Prepared, SlotGatedEncoder, SlotGatedSession};
+pub(crate) use span_tagger::{SpanTagger, SpanTaggerShape, TaggerWorkspace};
 pub(crate) use span_tagger::{SpanTaggerEncoder, SpanTaggerSession};
 
 /// What turns words into emissions; cheap to clone.
 #[derive(Clone, Debug)]
-pub enum Encoder {
+pub(crate) enum Encoder {
     /// A label for each word, by attention and a gate (Goo et al., 2018).
     SlotGated(Arc<SlotGatedEncoder>),
     /// A BiLSTM whose heads say where spans are and which slots they fill.
@@ -59,7 +59,7 @@ pub(crate) enum Session {
 
 impl Session {
     /// Whether the form of a word has to be known.
-    pub fn needs_form(&self, word: u32) -> bool {
+    pub(crate) fn needs_form(&self, word: u32) -> bool {
         match self {
             Session::SlotGated(_) => false,
             Session::SpanTagger(session) => session.needs_form(word),
@@ -67,7 +67,7 @@ impl Session {
     }
 
     /// The emissions of the last utterance.
-    pub fn emissions(&self) -> &Emissions {
+    pub(crate) fn emissions(&self) -> &Emissions {
         match self {
             Session::SlotGated(session) => &session.emissions,
             Session::SpanTagger(session) => &session.emissions,
@@ -75,7 +75,7 @@ impl Session {
     }
 
     /// The emissions of an utterance that is not empty.
-    pub fn emit(&mut self, tokens: &[Token], forms: &[Form]) -> &Emissions {
+    pub(crate) fn emit(&mut self, tokens: &[Token], forms: &[Form]) -> &Emissions {
         match self {
             Session::SlotGated(session) => session.emit(tokens),
             Session::SpanTagger(session) => session.emit(tokens, forms),

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use super::states::{Mahalanobis, Neighbours, States};
 use super::{MAX_WORDS, Model};
-use crate::corpus::{Corpus, Utterance};
 use crate::encoder::{Encoder, Prepared, SlotGated, SlotGatedEncoder, Workspace};
 use crate::kernel::Kernels;
-use crate::math::largest;
+use crate::math::{largest, sum_exp_precisely};
 use crate::nn::{Dropout, Network, Parameters};
 use crate::random::Random;
 use crate::uncertainty::Score;
+use crate::utterance::{Corpus, Utterance};
 use crate::{Error, Result};
 
 /// A way to measure how unsure a model is of a word; higher is less sure.
@@ -36,7 +36,7 @@ pub enum Measure {
 }
 
 /// Perturbed passes.
-pub const PASSES: usize = 30;
+pub(crate) const PASSES: usize = 30;
 const DROPOUT: f32 = 0.25;
 const NOISE: f32 = 0.1;
 
@@ -299,8 +299,7 @@ impl<'m> Assessor<'m> {
         network.forward(self.kernels, parameters, std::iter::once(words), dropout, w);
         for ((logits, &choice), (sum, squares)) in network.slot_logits(w).zip(choices).zip(moments) {
             let top = largest(logits).map_or(0.0, |(_, top)| top);
-            let total: f64 = logits.iter().map(|&m| f64::from(m - top).exp()).sum();
-            let p = f64::from(logits[choice as usize] - top).exp() / total;
+            let p = f64::from(logits[choice as usize] - top).exp() / sum_exp_precisely(logits, top);
             *sum += p;
             *squares += p * p;
         }

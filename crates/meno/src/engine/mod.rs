@@ -12,13 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::answer::{Annotation, Choice, Parts};
-use crate::corpus::Utterance;
 use crate::decision::{Policy, Verdict};
 use crate::decoding::{Decoded, Decoder, Hypothesis};
 use crate::emissions::{Logits, Tags};
 use crate::encoder::{Encoder, Session};
-use crate::features::{Encoded, Features, Novelty, UNKNOWN_WORD};
-use crate::kernel::{Instructions, Kernels};
+use crate::features::{Encoded, Novelty, UNKNOWN_WORD};
+use crate::kernel::Kernels;
 use crate::math::largest;
 use crate::metrics::questions::Found;
 use crate::metrics::{Evaluation, Mode};
@@ -27,8 +26,12 @@ use crate::syntax::phrase::Why;
 use crate::syntax::{Syntax, SyntaxWorker};
 use crate::text::{Normalizer, Tokens};
 use crate::uncertainty::{Assessment, Evidence, Precision, Score, Scorer, SpanScore};
+use crate::utterance::Utterance;
 
-pub use assessor::{Assessed, Assessor, Measure, PASSES};
+pub use assessor::{Assessed, Assessor, Measure};
+
+pub use crate::features::{Features, Vectors};
+pub use crate::kernel::Instructions;
 
 /// The longest utterance that is read as a whole; the attention over it takes memory with the square of this.
 ///
@@ -45,7 +48,29 @@ pub struct Model {
     /// What the logit of being outside of all spans loses for a word that never was.
     pub(crate) outside_penalty: f64,
     pub(crate) policy: Arc<Policy>,
+    /// Where another was given than the one that is built in.
+    pub(crate) syntax: Option<Syntax>,
     pub(crate) record: Record,
+}
+
+/// What is known of English before any training, for programs in which it is not built in (feature `english`). What is not
+/// given is what is built in.
+#[derive(Clone, Debug, Default)]
+pub struct English {
+    /// Vectors of words: what [`Vectors::from_bytes`] reads.
+    pub vectors: Option<&'static Vectors>,
+    /// The tagger and parser by which unknown words grow to phrases.
+    pub syntax: Option<Syntax>,
+}
+
+impl English {
+    pub(crate) fn vectors(&self) -> Option<&'static Vectors> {
+        self.vectors.or_else(Vectors::built_in)
+    }
+
+    pub(crate) fn has_syntax(&self) -> bool {
+        self.syntax.is_some() || cfg!(feature = "english")
+    }
 }
 
 /// How a model came to be.
@@ -137,6 +162,11 @@ impl Model {
         let values = encoder.parameters.values(matrix);
         let taken = |from: usize, by: usize| values[by * n_labels + from].max(0.0);
         (0..n_labels).map(|from| (0..n_labels).map(|by| taken(from, by)).collect()).collect()
+    }
+
+    /// The parser by which unknown words grow to phrases; without one they do not.
+    fn syntax(&self) -> Option<Syntax> {
+        self.syntax.clone().or_else(Syntax::built_in)
     }
 
     fn outside_penalty(&self, word: u32) -> f64 {
@@ -259,9 +289,12 @@ impl Worker {
         let Some(growth) = policy.growth.as_ref().filter(|_| verdict.tokens.contains(&true)) else {
             return Vec::new();
         };
-        let words: Vec<&str> = self.tokens.iter().map(|token| &text[token.start..token.end]).collect();
+        if self.syntax.is_none() {
+            self.syntax = self.model.syntax().map(|syntax| syntax.worker());
+        }
         let probabilities = self.label_probabilities();
-        let syntax = self.syntax.get_or_insert_with(|| Syntax::english().worker());
+        let Some(syntax) = &mut self.syntax else { return Vec::new() };
+        let words: Vec<&str> = self.tokens.iter().map(|token| &text[token.start..token.end]).collect();
         growth.explain(&syntax.parse(&words), &verdict.tokens, &probabilities)
     }
 

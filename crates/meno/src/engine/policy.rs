@@ -2,14 +2,13 @@
 
 use super::{Model, Worker};
 use crate::Result;
-use crate::corpus::Utterance;
 use crate::decision::{BUDGET, SPAN_BUDGET, ScoredSpan, ScoredUtterance, Threshold, reject_above};
 use crate::decision::{Growth, MaskedSlots, Phrases, Policy, PolicySettings, Predictions};
 use crate::label;
 use crate::math::largest;
-use crate::syntax::Syntax;
 use crate::syntax::phrase::Rule;
 use crate::uncertainty::{Score, Scorer};
+use crate::utterance::Utterance;
 
 impl Model {
     /// The policy that suits in-domain utterances: the lowest threshold that costs at most a budget of slot F1 on them, or
@@ -85,10 +84,10 @@ impl Model {
     }
 
     /// The growth that finds most slots of in-domain utterances when their words are masked ([`MaskedSlots::choose`]);
-    /// `None` if nothing is gained.
+    /// `None` if nothing is gained or there is no syntax model.
     pub fn choose_growth(&self, policy: &Policy, rules: &[Rule], valid: &[Utterance]) -> Option<Growth> {
         let mut worker = self.clone().with_policy(policy.clone()).worker();
-        let masked = MaskedSlots::new(&mut Syntax::english().worker(), valid);
+        let masked = MaskedSlots::new(&mut self.syntax()?.worker(), valid);
         let predictions: Vec<Predictions> =
             masked.utterances.iter().map(|utterance| worker.predict(&utterance.words)).collect();
         masked.choose(rules, &predictions)

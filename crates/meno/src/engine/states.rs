@@ -12,11 +12,11 @@ pub(super) struct States {
 }
 
 impl States {
-    pub fn new(width: usize) -> Self {
+    pub(super) fn new(width: usize) -> Self {
         States { width, labels: Vec::new(), rows: Vec::new() }
     }
 
-    pub fn push(&mut self, label: u32, state: &[f32]) {
+    pub(super) fn push(&mut self, label: u32, state: &[f32]) {
         self.labels.push(label);
         self.rows.extend_from_slice(state);
     }
@@ -49,7 +49,7 @@ pub(super) struct Mahalanobis {
 const RIDGE: f64 = 1e-3;
 
 impl Mahalanobis {
-    pub fn fit(states: &States, n_labels: usize) -> Result<Self> {
+    pub(super) fn fit(states: &States, n_labels: usize) -> Result<Self> {
         states.demand_some()?;
         let width = states.width;
         let (mut sums, mut counts) = (vec![0.0; n_labels * width], vec![0usize; n_labels]);
@@ -91,7 +91,7 @@ impl Mahalanobis {
     }
 
     /// The squared distance from the nearest mean.
-    pub fn distance(&self, state: &[f32]) -> f64 {
+    pub(super) fn distance(&self, state: &[f32]) -> f64 {
         let mut state: Vec<f64> = state.iter().map(|&x| f64::from(x)).collect();
         solve(&self.factor, &mut state);
         let distance = |mean: &[f64]| mean.iter().zip(&state).map(|(a, b)| (a - b).powi(2)).sum();
@@ -133,7 +133,7 @@ const SAMPLE: usize = 10_000;
 const NEIGHBOUR: usize = 10;
 
 impl Neighbours {
-    pub fn fit(states: &States, random: &mut Random) -> Result<Self> {
+    pub(super) fn fit(states: &States, random: &mut Random) -> Result<Self> {
         states.demand_some()?;
         let mut order: Vec<usize> = (0..states.labels.len()).collect();
         random.shuffle(&mut order);
@@ -147,7 +147,7 @@ impl Neighbours {
     }
 
     /// The distance from the tenth nearest, or from the farthest if there are fewer.
-    pub fn distance(&self, kernels: Kernels, state: &[f32]) -> f64 {
+    pub(super) fn distance(&self, kernels: Kernels, state: &[f32]) -> f64 {
         let mut query = Buffer::zeros(self.width);
         normalise(state, &mut query);
         let out_row = padded(self.n);

@@ -7,7 +7,7 @@ use crate::label::Names;
 
 /// The characters of the words of a corpus.
 #[derive(Clone, Debug, Default)]
-pub struct Alphabet {
+pub(crate) struct Alphabet {
     characters: Vec<char>,
     ids: HashMap<char, u8>,
 }
@@ -22,16 +22,16 @@ const MAX_CHARACTERS: usize = 14;
 
 impl Alphabet {
     /// The most characters that there can be.
-    pub const MAX: usize = u8::MAX as usize + 1 - N_SPECIAL;
+    pub(crate) const MAX: usize = u8::MAX as usize + 1 - N_SPECIAL;
 
     /// These characters, in this order; at most [`Alphabet::MAX`] of them.
-    pub fn new(characters: Vec<char>) -> Self {
+    pub(crate) fn new(characters: Vec<char>) -> Self {
         let ids = characters.iter().copied().zip(N_SPECIAL as u8..=u8::MAX).collect();
         Alphabet { characters, ids }
     }
 
     /// The characters of these words, the more frequent first.
-    pub fn fit<'a>(words: impl Iterator<Item = &'a str>) -> Self {
+    pub(crate) fn fit<'a>(words: impl Iterator<Item = &'a str>) -> Self {
         let letters: Vec<String> = words.flat_map(str::chars).map(String::from).collect();
         let names = Names::count(&[], letters.iter().map(String::as_str));
         let most = names.names().iter().take(Alphabet::MAX);
@@ -39,22 +39,17 @@ impl Alphabet {
     }
 
     /// The characters in the order of their ids.
-    pub fn characters(&self) -> &[char] {
+    pub(crate) fn characters(&self) -> &[char] {
         &self.characters
     }
 
     /// How many ids there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         N_SPECIAL + self.characters.len()
     }
 
-    /// Whether there is no character but the special ones.
-    pub fn is_empty(&self) -> bool {
-        self.characters.is_empty()
-    }
-
     /// What a word looks like.
-    pub fn form(&self, word: &str) -> Form {
+    pub(crate) fn form(&self, word: &str) -> Form {
         let id = |c: char| self.ids.get(&c).copied().unwrap_or(OTHER);
         let letters = word.chars().take(MAX_CHARACTERS).map(id);
         let mut characters: Vec<u8> = std::iter::once(WORD_START).chain(letters).chain([WORD_END]).collect();

@@ -32,7 +32,7 @@ pub(crate) struct Lexicon {
 }
 
 impl Lexicon {
-    pub fn fit(features: &Features, examples: &[Example]) -> Self {
+    pub(crate) fn fit(features: &Features, examples: &[Example]) -> Self {
         let mut outside = vec![false; features.words.len()];
         let mut slot_words = vec![Vec::new(); features.labels.paired_slots().len()];
         let mut values = Vec::new();
@@ -59,7 +59,7 @@ impl Lexicon {
     }
 
     /// Whether it can be of a model with so many words and slots: lists in rising order, of words that there are.
-    pub fn is_whole(&self, n_words: usize, n_slots: usize) -> bool {
+    pub(crate) fn is_whole(&self, n_words: usize, n_slots: usize) -> bool {
         let rises = |list: &[u32]| list.windows(2).all(|pair| pair[0] < pair[1]);
         let words = || self.slot_words.iter().chain([&self.never_outside]);
         self.slot_words.len() == n_slots
@@ -70,12 +70,12 @@ impl Lexicon {
     }
 
     /// Whether a word ever was outside of all concepts.
-    pub fn was_outside(&self, word: u32) -> bool {
+    pub(crate) fn was_outside(&self, word: u32) -> bool {
         self.never_outside.binary_search(&word).is_err()
     }
 
     /// How new a value of some words is to a slot.
-    pub fn novelty(&self, slot: SlotId, tokens: &[Token]) -> Novelty {
+    pub(crate) fn novelty(&self, slot: SlotId, tokens: &[Token]) -> Novelty {
         let known = &self.slot_words[slot as usize];
         let is_new = |token: &&Token| token.word == UNKNOWN_WORD || known.binary_search(&token.word).is_err();
         let share = tokens.iter().filter(is_new).count() as f32 / tokens.len().max(1) as f32;

@@ -7,16 +7,16 @@ mod characters;
 mod lexicon;
 mod vectors;
 
-use crate::corpus::Utterance;
 use crate::label::{LabelSet, Names};
+use crate::utterance::Utterance;
 
-pub use characters::Alphabet;
+pub(crate) use characters::Alphabet;
 pub(crate) use lexicon::Lexicon;
 pub use lexicon::Novelty;
 pub use vectors::Vectors;
 
 /// The id of every word that the training data did not have.
-pub const UNKNOWN_WORD: u32 = 0;
+pub(crate) const UNKNOWN_WORD: u32 = 0;
 
 /// The vocabulary, the labels and the intents of a training corpus, and what else is known of words.
 #[derive(Clone, Debug, Default)]
@@ -81,7 +81,7 @@ impl Features {
 
 /// The words of an utterance as an encoder sees them; a buffer to be used again for the next one.
 #[derive(Clone, Debug, Default)]
-pub struct Encoded {
+pub(crate) struct Encoded {
     /// The words.
     pub tokens: Vec<Token>,
     /// The forms that they refer to.
@@ -90,7 +90,7 @@ pub struct Encoded {
 
 /// A word of an utterance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Token {
+pub(crate) struct Token {
     /// Its id in the vocabulary.
     pub word: u32,
     /// Which form it has; without meaning where the encoder does not need it.
@@ -101,7 +101,7 @@ pub struct Token {
 
 /// A word without what was learnt of it as a whole: its characters and its frozen vector.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Form {
+pub(crate) struct Form {
     /// Ids of characters, those of the ends included: at least three.
     pub characters: Vec<u8>,
     /// As wide as the network's vectors.
@@ -118,7 +118,7 @@ pub(crate) struct Forms {
 
 impl Forms {
     /// The form of a word.
-    pub fn of(&self, word: &str) -> Form {
+    pub(crate) fn of(&self, word: &str) -> Form {
         let vector = self.vectors.map_or(Vec::new(), |vectors| vectors.vector(word));
         Form { vector, ..self.alphabet.form(word) }
     }

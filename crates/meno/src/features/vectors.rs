@@ -6,9 +6,11 @@
 //! `scripts/word_vectors.py` makes the table.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::path::Path;
 
 use safetensors::SafeTensors;
+
+use crate::{Error, Result};
 
 /// A table of pieces of words.
 #[derive(Debug)]
@@ -37,27 +39,50 @@ const CLUSTER_SCALE: f32 = 2.0 * 0.45 / 127.0;
 
 impl Vectors {
     /// The vectors of English words that come with the program.
+    #[cfg(feature = "english")]
     pub fn english() -> &'static Vectors {
-        static VECTORS: OnceLock<Vectors> = OnceLock::new();
+        static VECTORS: std::sync::OnceLock<Vectors> = std::sync::OnceLock::new();
         VECTORS.get_or_init(|| {
-            Vectors::read(meno_english::VECTORS).expect("the table that is built in is whole")
+            Vectors::parse(meno_english::VECTORS).expect("the table that is built in is whole")
         })
     }
 
-    fn read(bytes: &'static [u8]) -> Option<Vectors> {
-        let tensors = SafeTensors::deserialize(bytes).ok()?;
-        let table = |name: &str| -> Option<(usize, &'static [u8])> {
-            let tensor = tensors.tensor(name).ok()?;
-            let [_, width] = *tensor.shape() else { return None };
-            Some((width, tensor.data()))
-        };
-        let names = |name: &str| -> Option<HashMap<&'static str, u32>> {
-            let names = std::str::from_utf8(tensors.tensor(name).ok()?.data()).ok()?;
-            Some(names.split('\n').zip(0..).collect())
-        };
-        let ((width, rows), (cluster_width, clusters)) = (table("vectors")?, table("clusters")?);
-        let (pieces, words) = (names("pieces")?, names("words")?);
-        Some(Vectors { width, pieces, rows, cluster_width, words, facts: table("facts")?.1, clusters })
+    /// The vectors of English words, where they are built in.
+    pub(crate) fn built_in() -> Option<&'static Vectors> {
+        #[cfg(feature = "english")]
+        return Some(Vectors::english());
+        #[cfg(not(feature = "english"))]
+        None
+    }
+
+    /// Reads the bytes of a table, `english.vectors` of the crate `meno-english`; `path` is only for messages.
+    ///
+    /// The table is looked up where it lies, and so has to stay there: it is part of the program (`include_bytes!`) or was
+    /// read once and leaked ([`Vec::leak`]).
+    pub fn from_bytes(bytes: &'static [u8], path: &Path) -> Result<Vectors> {
+        Vectors::parse(bytes).map_err(|problem| Error::Model { path: path.to_owned(), problem })
+    }
+
+    fn parse(bytes: &'static [u8]) -> Result<Vectors, String> {
+        let tensors = SafeTensors::deserialize(bytes).map_err(|_| "not a table of word vectors")?;
+        let ((width, rows), (cluster_width, clusters)) =
+            (columns(&tensors, "vectors")?, columns(&tensors, "clusters")?);
+        let (pieces, words) = (names(&tensors, "pieces")?, names(&tensors, "words")?);
+        let (n_facts, facts) = columns(&tensors, "facts")?;
+        let vectors = Vectors { width, pieces, rows, cluster_width, words, facts, clusters };
+        match n_facts == N_FACTS && vectors.is_whole() {
+            true => Ok(vectors),
+            false => Err("damaged table of word vectors: pieces, words and clusters do not fit".to_owned()),
+        }
+    }
+
+    /// Whether each piece has a row, and each word its facts and a cluster.
+    fn is_whole(&self) -> bool {
+        let n_clusters = self.clusters.len() / self.cluster_width.max(1);
+        let is_there = |facts: &[u8]| usize::from(u16::from_le_bytes([facts[0], facts[1]])) < n_clusters;
+        self.rows.len() >= self.pieces.len() * self.width
+            && self.facts.len() >= self.words.len() * N_FACTS
+            && self.facts.chunks_exact(N_FACTS).all(is_there)
     }
 
     /// How many numbers a vector has.
@@ -82,7 +107,7 @@ impl Vectors {
     }
 
     /// The share of capitals that a word begins with, if it is known.
-    pub fn capitals(&self, word: &str) -> Option<f32> {
+    pub(crate) fn capitals(&self, word: &str) -> Option<f32> {
         self.words.get(word).map(|&word| f32::from(self.facts[word as usize * N_FACTS + 2]) / 255.0)
     }
 
@@ -139,7 +164,23 @@ impl Vectors {
     }
 }
 
-#[cfg(test)]
+/// A table of bytes and how many of them a row has.
+fn columns(tensors: &SafeTensors<'static>, name: &str) -> Result<(usize, &'static [u8]), String> {
+    let damaged = || format!("damaged table of word vectors: no table {name:?}");
+    let tensor = tensors.tensor(name).map_err(|_| damaged())?;
+    let [_, width] = *tensor.shape() else { return Err(damaged()) };
+    Ok((width, tensor.data()))
+}
+
+/// Names, one a line, and the number of each.
+fn names(tensors: &SafeTensors<'static>, name: &str) -> Result<HashMap<&'static str, u32>, String> {
+    let damaged = || format!("damaged table of word vectors: no names {name:?}");
+    let tensor = tensors.tensor(name).map_err(|_| damaged())?;
+    let names = std::str::from_utf8(tensor.data()).map_err(|_| damaged())?;
+    Ok(names.split('\n').zip(0..).collect())
+}
+
+#[cfg(all(test, feature = "english"))]
 mod tests {
     use super::*;
 

@@ -20,7 +20,7 @@ pub(crate) struct Bf16Matrix {
 
 impl Bf16Matrix {
     /// Takes a matrix in panels, unless a weight has more bits than fit.
-    pub fn of(rows: usize, panels: &[f32]) -> Option<Self> {
+    pub(crate) fn of(rows: usize, panels: &[f32]) -> Option<Self> {
         if panels.iter().any(|weight| weight.to_bits() & !UPPER != 0 || !weight.is_finite()) {
             return None;
         }

@@ -12,12 +12,12 @@ pub(crate) struct Buffer(Vec<Line>);
 
 impl Buffer {
     /// At least `n` zeros.
-    pub fn zeros(n: usize) -> Self {
+    pub(crate) fn zeros(n: usize) -> Self {
         Buffer(vec![Line([0.0; 16]); n.div_ceil(16)])
     }
 
     /// Makes room for `n` floats; what they hold is left over from before.
-    pub fn reserve(&mut self, n: usize) -> &mut [f32] {
+    pub(crate) fn reserve(&mut self, n: usize) -> &mut [f32] {
         if self.0.len() * 16 < n {
             self.0.resize(n.div_ceil(16), Line([0.0; 16]));
         }
@@ -25,7 +25,7 @@ impl Buffer {
     }
 
     /// Makes room for `n` floats, all zero.
-    pub fn clear(&mut self, n: usize) -> &mut [f32] {
+    pub(crate) fn clear(&mut self, n: usize) -> &mut [f32] {
         let floats = self.reserve(n);
         floats.fill(0.0);
         floats

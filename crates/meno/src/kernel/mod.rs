@@ -110,6 +110,13 @@ pub enum Instructions {
     Avx512,
 }
 
+impl Instructions {
+    /// The fastest that this processor has.
+    pub fn best() -> Self {
+        Kernels::best().instructions()
+    }
+}
+
 /// The kernels of one kind of processor.
 #[derive(Clone, Copy)]
 pub struct Kernels {

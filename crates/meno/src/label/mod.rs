@@ -151,7 +151,7 @@ fn begun<'a>(label: &'a str, before: Option<&Cow<'_, str>>) -> Cow<'a, str> {
 }
 
 /// The IOB2 label of the first word of a span, or of a later one.
-pub fn iob(slot: &str, is_first: bool) -> String {
+pub(crate) fn iob(slot: &str, is_first: bool) -> String {
     format!("{}-{slot}", if is_first { "B" } else { "I" })
 }
 

@@ -40,7 +40,7 @@ impl LabelSet {
     }
 
     /// Whether it is paired.
-    pub fn is_paired(&self) -> bool {
+    pub(crate) fn is_paired(&self) -> bool {
         let pair = |pair: &[Arc<str>]| match pair {
             [begin, inside] => {
                 begin.strip_prefix("B-").is_some_and(|slot| inside.strip_prefix("I-") == Some(slot))

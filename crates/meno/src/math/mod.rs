@@ -1,10 +1,10 @@
 //! Arithmetic that several stages share: sums of exponentials, largest values, special functions.
 
-pub mod special;
+pub(crate) mod special;
 mod tables;
 
 /// The log of the sum of the exponentials of some numbers; minus infinity if there are none.
-pub fn log_sum_exp(values: impl Iterator<Item = f64> + Clone) -> f64 {
+pub(crate) fn log_sum_exp(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = values.clone().fold(f64::NEG_INFINITY, f64::max);
     if largest == f64::NEG_INFINITY {
         return largest;
@@ -12,18 +12,27 @@ pub fn log_sum_exp(values: impl Iterator<Item = f64> + Clone) -> f64 {
     largest + values.map(|value| (value - largest).exp()).sum::<f64>().ln()
 }
 
+/// The sum of the exponentials of some logits in units of that of the largest one.
+pub(crate) fn sum_exp(logits: &[f32], largest: f32) -> f32 {
+    logits.iter().map(|logit| (logit - largest).exp()).sum()
+}
+
+/// As [`sum_exp`], in double precision.
+pub(crate) fn sum_exp_precisely(logits: &[f32], largest: f32) -> f64 {
+    logits.iter().map(|logit| f64::from(logit - largest).exp()).sum()
+}
+
 /// The log probabilities of some logits, into `to`; gives the log of the sum of their exponentials.
-pub fn log_softmax(logits: &[f32], to: &mut [f32]) -> f32 {
+pub(crate) fn log_softmax(logits: &[f32], to: &mut [f32]) -> f32 {
     let largest = logits.iter().fold(f32::MIN, |a, &b| a.max(b));
-    let total: f32 = logits.iter().map(|logit| (logit - largest).exp()).sum();
-    let shift = largest + total.ln();
+    let shift = largest + sum_exp(logits, largest).ln();
     to.iter_mut().zip(logits).for_each(|(to, logit)| *to = logit - shift);
     shift
 }
 
 /// The sum of exp m over a row in units of its largest term, so that no logit is too large or too small.
 #[derive(Clone, Copy, Debug)]
-pub struct Softmax {
+pub(crate) struct Softmax {
     /// The largest logit.
     pub largest: f64,
     /// The sum of all but one largest term, over that term.
@@ -32,7 +41,7 @@ pub struct Softmax {
 
 impl Softmax {
     /// Of a row of finite logits.
-    pub fn new(row: &[f64]) -> Self {
+    pub(crate) fn new(row: &[f64]) -> Self {
         let largest = row.iter().copied().fold(f64::from(f32::MIN), f64::max);
         let mut others = 0.0;
         let mut is_first = true;
@@ -46,17 +55,17 @@ impl Softmax {
     }
 
     /// The largest probability.
-    pub fn largest_probability(&self) -> f64 {
+    pub(crate) fn largest_probability(&self) -> f64 {
         1.0 / (1.0 + self.others)
     }
 
     /// The probability of a logit of the row.
-    pub fn probability(&self, logit: f64) -> f64 {
+    pub(crate) fn probability(&self, logit: f64) -> f64 {
         (logit - self.largest).exp() / (1.0 + self.others)
     }
 
     /// The log of the sum of the exponentials.
-    pub fn log_sum(&self) -> f64 {
+    pub(crate) fn log_sum(&self) -> f64 {
         self.largest + self.others.ln_1p()
     }
 }
@@ -73,7 +82,7 @@ pub fn largest(values: &[f32]) -> Option<(u32, f32)> {
 }
 
 /// The `n` largest values with their indices, largest first, of equals the first.
-pub fn top(values: &[f32], n: usize) -> Vec<(u32, f32)> {
+pub(crate) fn top(values: &[f32], n: usize) -> Vec<(u32, f32)> {
     let mut top: Vec<(u32, f32)> = Vec::with_capacity(n + 1);
     for (i, &value) in (0..).zip(values) {
         let at = top.partition_point(|&(_, other)| other >= value);

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::concept::{Concept, Source};
 use super::index::{Entry, Index};
-use crate::corpus::{Corpus, Utterance};
+use crate::label;
+use crate::utterance::{Corpus, Utterance};
 
 /// A corpus, and what could not be in it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,7 +34,7 @@ pub fn to_corpus<'a>(concepts: impl IntoIterator<Item = &'a Concept>) -> Exporte
             utterances.push(utterance(source, utterances.len() + 1));
             utterances.len() - 1
         });
-        label(&mut utterances[at].labels, range, &concept.slot);
+        relabel(&mut utterances[at].labels, range, &concept.slot);
     }
     let utterances = &mut exported.corpus.utterances;
     if utterances.iter().any(|utterance| !utterance.intent.is_empty()) {
@@ -60,19 +61,19 @@ fn utterance(source: &Source, line: usize) -> Utterance {
     let labels = if source.labels.is_empty() { outside() } else { source.labels.clone() };
     // What nobody could name is not to be learnt.
     let known = |label: String| {
-        if crate::label::split(&label).1 == crate::label::UNKNOWN { "O".to_owned() } else { label }
+        if label::split(&label).1 == label::UNKNOWN { "O".to_owned() } else { label }
     };
     let labels = labels.into_iter().map(known).collect();
     Utterance { words: source.words.clone(), labels, truth: None, intent: source.intent.clone(), line }
 }
 
-fn label(labels: &mut [String], range: std::ops::Range<usize>, slot: &str) {
+fn relabel(labels: &mut [String], range: std::ops::Range<usize>, slot: &str) {
     if let Some(next) = labels.get_mut(range.end)
-        && let Some(cut) = next.strip_prefix("I-")
+        && let ("I", cut) = label::split(next)
     {
-        *next = format!("B-{cut}");
+        *next = label::iob(cut, true);
     }
     for (idx, label) in labels[range].iter_mut().enumerate() {
-        *label = format!("{}-{slot}", if idx == 0 { "B" } else { "I" });
+        *label = label::iob(slot, idx == 0);
     }
 }

@@ -195,7 +195,7 @@ impl SlotCounts {
 }
 
 /// Whether an intent is right: the gold intent `a#b` accepts `a`, `b` and `a#b`.
-pub fn accepts_intent(gold: &str, predicted: &str) -> bool {
+pub(crate) fn accepts_intent(gold: &str, predicted: &str) -> bool {
     gold == predicted || gold.split('#').any(|intent| intent == predicted)
 }
 

@@ -18,9 +18,9 @@ use std::ops::AddAssign;
 use serde::{Deserialize, Serialize};
 
 use super::{Scores, SlotCounts};
-use crate::corpus::Utterance;
 use crate::label::UNKNOWN;
 use crate::label::{self, TokenSpanRef};
+use crate::utterance::Utterance;
 use crate::{Error, Result};
 
 /// Counts over utterances.

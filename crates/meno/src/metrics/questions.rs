@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::corpus::Utterance;
 use crate::label::{self, TokenSpan, UNKNOWN};
+use crate::utterance::Utterance;
 
 /// A concept that a tagger found.
 #[derive(Clone, Debug, PartialEq)]

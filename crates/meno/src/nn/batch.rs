@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Row numbers of a batch of utterances of falling length.
 #[derive(Clone, Debug, Default)]
-pub struct Batch {
+pub(crate) struct Batch {
     starts: Vec<usize>,
     steps: Vec<usize>,
     time_rows: Vec<usize>,
@@ -16,7 +16,7 @@ pub struct Batch {
 
 impl Batch {
     /// For utterances of these lengths, which must not rise.
-    pub fn pack(&mut self, lengths: impl Iterator<Item = usize> + Clone) {
+    pub(crate) fn pack(&mut self, lengths: impl Iterator<Item = usize> + Clone) {
         self.starts.clear();
         self.starts.push(0);
         let mut before = usize::MAX;
@@ -44,22 +44,22 @@ impl Batch {
     }
 
     /// Utterances.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
     /// Whether there is no utterance.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Words in all.
-    pub fn words(&self) -> usize {
+    pub(crate) fn words(&self) -> usize {
         self.starts.last().copied().unwrap_or(0)
     }
 
     /// The utterance-major rows of an utterance.
-    pub fn rows(&self, utterance: usize) -> Range<usize> {
+    pub(crate) fn rows(&self, utterance: usize) -> Range<usize> {
         self.starts[utterance]..self.starts[utterance + 1]
     }
 

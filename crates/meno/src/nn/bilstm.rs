@@ -9,7 +9,7 @@
 
 use super::batch::Batch;
 use super::linear::{Linear, Product, Rows, RowsMut, row_of};
-use super::parameters::{Layout, Tensor};
+use super::parameters::{Layout, Parameters, Tensor};
 use crate::kernel::{Bf16Matrix, Buffer, Cell, CellGradient, Kernels, Start, round_to_bf16};
 
 /// The names of the parameters.
@@ -22,13 +22,13 @@ pub(crate) struct LstmNames {
 
 impl LstmNames {
     /// Of the only layer, or of the lower one.
-    pub const FIRST: LstmNames = LstmNames {
+    pub(crate) const FIRST: LstmNames = LstmNames {
         input: "lstm.input",
         recurrent: ["lstm.recurrent_forward", "lstm.recurrent_backward"],
         bias: "lstm.bias",
     };
     /// Of the upper layer.
-    pub const UPPER: LstmNames = LstmNames {
+    pub(crate) const UPPER: LstmNames = LstmNames {
         input: "upper.input",
         recurrent: ["upper.recurrent_forward", "upper.recurrent_backward"],
         bias: "upper.bias",
@@ -63,7 +63,7 @@ pub(crate) struct BiLstmState {
 
 impl BiLstm {
     /// The matrices; [`BiLstm::bias`] follows when all matrices of the network have been laid out.
-    pub fn new(layout: &mut Layout, names: LstmNames, input: usize, hidden: usize) -> Self {
+    pub(crate) fn new(layout: &mut Layout, names: LstmNames, input: usize, hidden: usize) -> Self {
         let mut linear =
             |name, rows, columns| Linear { weight: layout.matrix(name, rows, columns), bias: None };
         BiLstm {
@@ -75,53 +75,53 @@ impl BiLstm {
     }
 
     /// Lays out the bias.
-    pub fn bias(&mut self, layout: &mut Layout) {
+    pub(crate) fn bias(&mut self, layout: &mut Layout) {
         self.input.bias = Some(layout.vector(self.names.bias, 8 * self.hidden));
     }
 
     /// What is applied to the input.
-    pub fn input(&self) -> Linear {
+    pub(crate) fn input(&self) -> Linear {
         self.input
     }
 
     /// The matrices applied to the previous hidden states.
-    pub fn recurrent(&self) -> [Tensor; 2] {
+    pub(crate) fn recurrent(&self) -> [Tensor; 2] {
         self.recurrent.map(|linear| linear.weight)
     }
 
     /// Rounds the matrices applied to the previous hidden states, so that [`BiLstm::bf16`] can hold them.
-    pub fn round(&self, parameters: &mut [f32]) {
+    pub(crate) fn round(&self, parameters: &mut [f32]) {
         for matrix in self.recurrent() {
             matrix.of_mut(parameters).iter_mut().for_each(|weight| *weight = round_to_bf16(*weight));
         }
     }
 
     /// The matrices applied to the previous hidden states in half the bytes, if they were rounded.
-    pub fn bf16(&self, parameters: &[f32]) -> Option<[Bf16Matrix; 2]> {
+    pub(crate) fn bf16(&self, parameters: &[f32]) -> Option<[Bf16Matrix; 2]> {
         let [forward, backward] =
             self.recurrent().map(|matrix| Bf16Matrix::of(matrix.rows(), matrix.of(parameters)));
         Some([forward?, backward?])
     }
 
     /// The distance between the rows of hidden states.
-    pub fn hidden_row(&self) -> usize {
+    pub(crate) fn hidden_row(&self) -> usize {
         row_of(2 * self.hidden)
     }
 
     /// The distance between the rows of gates.
-    pub fn gates_row(&self) -> usize {
+    pub(crate) fn gates_row(&self) -> usize {
         row_of(8 * self.hidden)
     }
 
     /// What the input gives to the gates: the part of the forward pass that does not depend on the order of words.
-    pub fn project(&self, kernels: Kernels, parameters: &[f32], x: Rows<'_>, gates: &mut Buffer) {
+    pub(crate) fn project(&self, kernels: Kernels, parameters: &[f32], x: Rows<'_>, gates: &mut Buffer) {
         let gates = gates.reserve(x.n * self.gates_row());
         self.input.forward(kernels, parameters, x, RowsMut { data: gates, row: self.gates_row() });
     }
 
     /// Runs both directions over the gates, into which [`BiLstm::project`] put the input; with `bf16` sooner, if there is
     /// one utterance.
-    pub fn forward(
+    pub(crate) fn forward(
         &self,
         kernels: Kernels,
         parameters: &[f32],
@@ -199,9 +199,40 @@ impl BiLstm {
         });
     }
 
+    /// Fills the bias of a layer of this width: zero but for the forget gates', which are one.
+    pub(crate) fn fill_bias(&self, bias: Tensor, parameters: &mut Parameters) {
+        let mut column = 0;
+        parameters.fill(bias, || {
+            let forget = column / self.hidden % 4 == 1;
+            column += 1;
+            f32::from(u8::from(forget))
+        });
+    }
+
+    /// The gradient of the hidden states, time-major, from that of the output, which may have been dropped by factors.
+    pub(crate) fn output_backward(
+        &self,
+        kernels: Kernels,
+        batch: &Batch,
+        d_out: &[f32],
+        factors: Option<&[f32]>,
+        d_hidden: &mut Buffer,
+    ) {
+        let (width, row) = (2 * self.hidden, row_of(2 * self.hidden));
+        let d_hidden = d_hidden.reserve(batch.words() * self.hidden_row());
+        for (i, &time_row) in batch.time_rows().iter().enumerate() {
+            let to = &mut d_hidden[time_row * self.hidden_row()..][..width];
+            let from = &d_out[i * row..][..width];
+            match factors {
+                Some(factors) => kernels.multiply(from, &factors[i * width..][..width], to),
+                None => to.copy_from_slice(from),
+            }
+        }
+    }
+
     /// Turns the gradients of the hidden and last states into those of the gates and of `x`.
     #[allow(clippy::too_many_arguments)]
-    pub fn backward(
+    pub(crate) fn backward(
         &self,
         kernels: Kernels,
         transposed: &[f32],
@@ -225,7 +256,12 @@ impl BiLstm {
     }
 
     /// The gradients of the three matrices.
-    pub fn products<'s>(&self, batch: &Batch, x: Rows<'s>, state: &'s BiLstmState) -> [Product<'s>; 3] {
+    pub(crate) fn products<'s>(
+        &self,
+        batch: &Batch,
+        x: Rows<'s>,
+        state: &'s BiLstmState,
+    ) -> [Product<'s>; 3] {
         let (h, n, row) = (self.hidden, batch.words(), self.gates_row());
         let recurrent = |direction: usize| Product {
             weight: self.recurrent[direction].weight,
@@ -237,7 +273,7 @@ impl BiLstm {
     }
 
     /// The gradient of the input's matrix and bias reads this.
-    pub fn d_gates<'s>(&self, batch: &Batch, state: &'s BiLstmState) -> (Linear, Rows<'s>) {
+    pub(crate) fn d_gates<'s>(&self, batch: &Batch, state: &'s BiLstmState) -> (Linear, Rows<'s>) {
         (self.input, Rows { data: &state.gates, n: batch.words(), row: self.gates_row() })
     }
 

@@ -36,7 +36,7 @@ impl Crf {
     }
 
     /// Takes the logits of an utterance, at least one word, and the transitions from each tag to each.
-    pub fn forward_backward(
+    pub(crate) fn forward_backward(
         &mut self,
         logits: impl Iterator<Item = [f32; N_TAGS]>,
         transitions: &[[f32; N_TAGS]; N_TAGS],
@@ -81,7 +81,7 @@ impl Crf {
     }
 
     /// How likely a word has each tag, whatever the others have.
-    pub fn marginals(&self, t: usize) -> Tags {
+    pub(crate) fn marginals(&self, t: usize) -> Tags {
         std::array::from_fn(|tag| self.marginal(t, tag))
     }
 
@@ -90,12 +90,12 @@ impl Crf {
     }
 
     /// How likely two words that follow each other have these tags.
-    pub fn pair_marginal(&self, t: usize, from: usize, to: usize) -> f64 {
+    pub(crate) fn pair_marginal(&self, t: usize, from: usize, to: usize) -> f64 {
         (self.arrive(t, from, to) + self.logits[t][to] + self.backward[t][to] - self.ln_z).exp()
     }
 
     /// How likely there is a span of exactly these words.
-    pub fn span_marginal(&self, start: usize, end: usize) -> f64 {
+    pub(crate) fn span_marginal(&self, start: usize, end: usize) -> f64 {
         let mut ln = self.forward[start][BEGIN];
         let mut tag = BEGIN;
         for t in start + 1..end {
@@ -112,7 +112,7 @@ impl Crf {
     }
 
     /// The likeliest sequence of tags, with the logit of each word being outside lowered by its penalty.
-    pub fn viterbi(&self, outside_penalty: impl Fn(usize) -> f64, tags: &mut Vec<Boundary>) {
+    pub(crate) fn viterbi(&self, outside_penalty: impl Fn(usize) -> f64, tags: &mut Vec<Boundary>) {
         let n = self.logits.len();
         let mut from: Vec<[usize; N_TAGS]> = Vec::with_capacity(n);
         let mut best = [f64::NEG_INFINITY; N_TAGS];
@@ -143,7 +143,7 @@ impl Crf {
     }
 
     /// `-ln p` of a sequence; puts its gradient, times `weight`, in place of the logits and adds that of the transitions.
-    pub fn loss<'a>(
+    pub(crate) fn loss<'a>(
         &self,
         gold: impl Iterator<Item = Boundary>,
         weight: f32,

@@ -12,7 +12,7 @@ pub struct Rows<'a> {
 }
 
 /// The same, to be written.
-pub struct RowsMut<'a> {
+pub(crate) struct RowsMut<'a> {
     pub data: &'a mut [f32],
     pub row: usize,
 }
@@ -25,20 +25,20 @@ pub(crate) fn row_of(width: usize) -> usize {
 
 /// A matrix and, where there is one, a bias.
 #[derive(Clone, Copy, Debug)]
-pub struct Linear {
+pub(crate) struct Linear {
     pub weight: Tensor,
     pub bias: Option<Tensor>,
 }
 
 impl Linear {
     /// `y = x W + b`
-    pub fn forward(&self, kernels: Kernels, parameters: &[f32], x: Rows<'_>, y: RowsMut<'_>) {
+    pub(crate) fn forward(&self, kernels: Kernels, parameters: &[f32], x: Rows<'_>, y: RowsMut<'_>) {
         let start = self.bias.map_or(Start::Zero, |bias| Start::Row(bias.of(parameters)));
         self.multiply(kernels, parameters, x, y, start);
     }
 
     /// `y = x W`, added to `start`
-    pub fn multiply(
+    pub(crate) fn multiply(
         &self,
         kernels: Kernels,
         parameters: &[f32],
@@ -51,7 +51,7 @@ impl Linear {
     }
 
     /// `dx = dy W^T`, added to `start`, with `W^T` where `W` lies in the layout
-    pub fn backward_input(
+    pub(crate) fn backward_input(
         &self,
         kernels: Kernels,
         transposed: &[f32],
@@ -61,6 +61,27 @@ impl Linear {
     ) {
         let k = self.weight.width();
         rows_times(kernels, dy, k, self.weight.of(transposed), self.weight.rows(), dx, start);
+    }
+
+    /// Writes the gradient of the bias, the sum of the rows of `dy`, where it lies among vectors that follow so many numbers of
+    /// matrices.
+    pub(crate) fn backward_bias(
+        &self,
+        kernels: Kernels,
+        dy: Rows<'_>,
+        matrices: usize,
+        d_vectors: &mut [f32],
+    ) {
+        let bias = self.bias.expect("only of a layer that has one");
+        let to = bias.after(matrices).of_mut(d_vectors);
+        kernels.sum_rows(&dy.data[..rows_end(dy, to.len())], dy.row, to);
+    }
+}
+
+/// Multiplies the first `width` numbers of each row by their factors of dropout.
+pub(crate) fn scale_rows(kernels: Kernels, factors: &[f32], width: usize, rows: RowsMut<'_>) {
+    for (row, factors) in rows.data.chunks_exact_mut(rows.row).zip(factors.chunks_exact(width)) {
+        kernels.scale(factors, &mut row[..width]);
     }
 }
 

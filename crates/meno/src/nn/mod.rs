@@ -12,23 +12,32 @@ pub(crate) mod gradient_check;
 mod linear;
 mod loss;
 mod network;
+#[cfg(feature = "train")]
 pub(crate) mod optimizer;
 mod parameters;
+#[cfg(feature = "train")]
 pub(crate) mod task;
+#[cfg(feature = "train")]
 pub(crate) mod trainer;
+#[cfg(feature = "train")]
 mod word_dropout;
 
-pub use batch::Batch;
+pub(crate) use batch::Batch;
 pub(crate) use bilstm::{BiLstm, BiLstmState, LstmNames};
-pub use dropout::Dropout;
-pub(crate) use linear::{Linear, Product, Rows, RowsMut, row_of, rows_end};
-pub use loss::LossWeights;
+pub(crate) use dropout::Dropout;
+pub(crate) use linear::{Linear, Product, Rows, RowsMut, row_of, rows_end, scale_rows};
+pub(crate) use loss::LossWeights;
 pub(crate) use loss::{PADDING, cross_entropy};
 pub use network::Network;
 pub(crate) use parameters::transpose;
 #[cfg(test)]
 pub(crate) use parameters::values;
-pub use parameters::{Layout, Parameters, Tensor};
-pub use task::{Part, Task};
-pub use trainer::{Schedule, Trainer};
+pub(crate) use parameters::{Layout, Parameters, Tensor};
+#[cfg(feature = "train")]
+pub(crate) use task::{Part, Task};
+#[cfg(feature = "train")]
+pub(crate) use trainer::Schedule;
+#[cfg(feature = "train")]
+pub use trainer::Trainer;
+#[cfg(feature = "train")]
 pub(crate) use word_dropout::WordDropout;

@@ -56,7 +56,7 @@ pub(crate) struct Gradient {
 
 impl Gradient {
     /// Of a batch of nothing.
-    pub fn new(network: &impl Network) -> Self {
+    pub(crate) fn new(network: &impl Network) -> Self {
         let layout = network.layout();
         Gradient {
             table: network.embedding(),
@@ -69,7 +69,7 @@ impl Gradient {
     }
 
     /// Begins with a batch of these words.
-    pub fn begin(&mut self, words: impl Iterator<Item = u32>) {
+    pub(crate) fn begin(&mut self, words: impl Iterator<Item = u32>) {
         self.touched.clear();
         self.touched.extend(words);
         self.touched.sort_unstable();
@@ -77,7 +77,7 @@ impl Gradient {
     }
 
     /// Sums up the gradients of the shards, whose backward passes are done; gives the norm.
-    pub fn sum<N: Network>(
+    pub(crate) fn sum<N: Network>(
         &mut self,
         kernels: Kernels,
         network: &N,

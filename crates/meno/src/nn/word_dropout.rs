@@ -12,13 +12,13 @@ pub(crate) struct WordDropout {
 
 impl WordDropout {
     /// For a vocabulary whose words occur so often; `a` is 0 or more.
-    pub fn new(a: f32, counts: &[usize]) -> Self {
+    pub(crate) fn new(a: f32, counts: &[usize]) -> Self {
         // What never occurs stands for what is outside the vocabulary already.
         WordDropout { shares: counts.iter().map(|&n| a / (a + n.max(1) as f32)).collect() }
     }
 
     /// Whether a word is dropped this time.
-    pub fn drops(&self, word: u32, random: &mut Random) -> bool {
+    pub(crate) fn drops(&self, word: u32, random: &mut Random) -> bool {
         random.uniform() < self.shares[word as usize]
     }
 }

@@ -201,7 +201,7 @@ pub(crate) struct Pass<'a> {
 
 impl Pass<'_> {
     /// The forward and the backward pass for sentences of falling length; gives the loss.
-    pub fn run(&self, examples: &[&Example], mut random: Random, w: &mut TrainWorkspace) -> f64 {
+    pub(super) fn run(&self, examples: &[&Example], mut random: Random, w: &mut TrainWorkspace) -> f64 {
         let network = self.network;
         self.read(examples, &mut random, w);
         let mut loss = self.tag_loss(examples, w);

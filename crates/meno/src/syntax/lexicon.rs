@@ -30,18 +30,18 @@ pub(crate) struct Lexicon {
 
 impl Lexicon {
     /// Row `i + 1` belongs to fingerprint `i`; `None` if one occurs twice.
-    pub fn new(keys: &[u64]) -> Option<Self> {
+    pub(super) fn new(keys: &[u64]) -> Option<Self> {
         let rows: HashMap<_, _, _> = keys.iter().zip(1..).map(|(&key, row)| (key, row)).collect();
         (rows.len() == keys.len()).then_some(Lexicon { rows })
     }
 
     /// The row of a fingerprint.
-    pub fn row(&self, key: u64) -> Option<u32> {
+    pub(super) fn row(&self, key: u64) -> Option<u32> {
         self.rows.get(&key).copied()
     }
 
     /// The rows of a word.
-    pub fn rows<const N: usize>(&self, keys: &[u64; N]) -> [u32; N] {
+    pub(super) fn rows<const N: usize>(&self, keys: &[u64; N]) -> [u32; N] {
         let mut rows = keys.map(|key| self.row(key).unwrap_or(NO_ROW));
         if rows[0] == NO_ROW {
             rows[0] = UNKNOWN_ROW;
@@ -78,7 +78,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// The fingerprints of the features of each word of a sentence.
-    pub fn read<S: AsRef<str>>(&mut self, words: &[S], keys: &mut Vec<Keys>) {
+    pub(super) fn read<S: AsRef<str>>(&mut self, words: &[S], keys: &mut Vec<Keys>) {
         let is_cased = words.iter().any(|word| word.as_ref().chars().any(char::is_uppercase));
         keys.clear();
         for (idx, word) in words.iter().enumerate() {
@@ -88,12 +88,12 @@ impl Reader {
     }
 
     /// The fingerprint of a word's shape and place.
-    pub fn place_key(shape: u64, is_cased: bool, is_first: bool) -> u64 {
+    pub(super) fn place_key(shape: u64, is_cased: bool, is_first: bool) -> u64 {
         fingerprint(7 + (shape << 2 | u64::from(is_cased) << 1 | u64::from(is_first)), &[])
     }
 
     /// The fingerprints of a word wherever it stands, and its shape.
-    pub fn word(&mut self, word: &str) -> ([u64; N_FEATURES - 1], u64) {
+    pub(super) fn word(&mut self, word: &str) -> ([u64; N_FEATURES - 1], u64) {
         self.chars.clear();
         self.chars.extend(word.chars().flat_map(char::to_lowercase).map(normal));
         let n = self.chars.len();

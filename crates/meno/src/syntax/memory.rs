@@ -31,7 +31,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// The gates of each word of a sentence before the first layer, in rows `row` apart.
-    pub fn gates<S: AsRef<str>>(
+    pub(super) fn gates<S: AsRef<str>>(
         &mut self,
         model: &Model,
         kernels: Kernels,

@@ -13,6 +13,7 @@
 mod clitics;
 pub mod conllu;
 pub mod evaluate;
+#[cfg(feature = "train")]
 mod gradient;
 mod lexicon;
 mod memory;
@@ -21,6 +22,7 @@ mod network;
 mod parser;
 pub mod phrase;
 pub mod tokens;
+#[cfg(feature = "train")]
 mod train;
 mod transitions;
 pub mod tree;
@@ -28,11 +30,11 @@ mod treebank;
 mod upos;
 pub mod yardstick;
 
-use std::ops::ControlFlow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 pub use evaluate::Scores;
 pub use model::Record;
+#[cfg(feature = "train")]
 pub use train::SyntaxSettings;
 pub use treebank::{Tree, utterance_key};
 pub use upos::Upos;
@@ -60,21 +62,6 @@ pub struct Syntax {
 }
 
 impl Syntax {
-    /// Trains on trees, each as it is and as it would be spoken; `None` if `watch` stops it.
-    ///
-    /// `watch` is told the passes done, of how many, and the mean loss of a word in the last one.
-    pub fn train(
-        trees: &[Tree],
-        settings: &SyntaxSettings,
-        watch: impl FnMut(usize, usize, f64) -> ControlFlow<()>,
-    ) -> Result<Option<Self>> {
-        let model = train::train(trees, settings, watch)?;
-        // What is kept is what the file holds, so that a model is the same before and after it was saved.
-        let reread = |model: model::Model| model::Model::from_bytes(&model.to_bytes());
-        let model = model.continue_value().map(|model| reread(model).expect("what was written can be read"));
-        Ok(model.map(|model| Syntax { model: Arc::new(model) }))
-    }
-
     /// Reads the bytes of a model file.
     pub fn load(bytes: &[u8]) -> Result<Self> {
         let model = model::Model::from_bytes(bytes);
@@ -82,11 +69,20 @@ impl Syntax {
         Ok(Syntax { model: Arc::new(model) })
     }
 
-    /// The model for English that comes with meno, trained on UD English EWT and UD English ATIS: see `models/`, also for
-    /// its licence, which is not that of the program.
+    /// The model for English that comes with meno, trained on UD English EWT and UD English ATIS: see `meno-english-syntax`,
+    /// also for its licence, which is not that of the program.
+    #[cfg(feature = "english")]
     pub fn english() -> Self {
-        static SYNTAX: OnceLock<Syntax> = OnceLock::new();
+        static SYNTAX: std::sync::OnceLock<Syntax> = std::sync::OnceLock::new();
         SYNTAX.get_or_init(|| Syntax::load(meno_english_syntax::SYNTAX).expect("a test loads it")).clone()
+    }
+
+    /// The model for English, where it is built in.
+    pub(crate) fn built_in() -> Option<Self> {
+        #[cfg(feature = "english")]
+        return Some(Syntax::english());
+        #[cfg(not(feature = "english"))]
+        None
     }
 
     /// The bytes of the model file; the same model gives the same bytes.

@@ -4,17 +4,17 @@
 //! whole numbers with a scale for each, the embedding table as bytes with a scale for each row, and the fingerprints
 //! of the rows. Nothing in it is believed: shapes and counts are compared before anything is allocated by them.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use safetensors::tensor::{Dtype, SafeTensors, TensorView, View};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::lexicon::Lexicon;
 use super::network::{Network, Shape};
 use super::upos::Upos;
 use crate::nn::{Parameters, Tensor};
+use crate::tensors::{RawTensor, check_widths, find};
 
 /// The version of the file format.
 const FORMAT: u32 = 1;
@@ -64,7 +64,7 @@ pub(crate) struct Embedding {
 
 impl Embedding {
     /// Rounds a table of floats.
-    pub fn new(width: usize, floats: &[f32]) -> Self {
+    pub(super) fn new(width: usize, floats: &[f32]) -> Self {
         let mut embedding = Embedding { width, rows: Vec::with_capacity(floats.len()), scales: Vec::new() };
         for row in floats.chunks_exact(width) {
             let scale = scale_of(row, 127.0);
@@ -75,7 +75,7 @@ impl Embedding {
     }
 
     /// Adds a row.
-    pub fn add(&self, row: usize, x: &mut [f32]) {
+    pub(super) fn add(&self, row: usize, x: &mut [f32]) {
         let scale = self.scales[row];
         for (x, &value) in x.iter_mut().zip(&self.rows[row * self.width..][..self.width]) {
             *x += scale * f32::from(value);
@@ -104,7 +104,7 @@ struct Document {
 
 impl Model {
     /// The bytes of the file; the same model gives the same bytes.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
         let shape = self.network.shape;
         let document = Document {
             format: FORMAT,
@@ -141,7 +141,7 @@ impl Model {
     }
 
     /// Reads what [`Model::to_bytes`] gave, or says what is wrong with it.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let damaged = |_| "not a syntax model, or a damaged one".to_owned();
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
         let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
@@ -188,17 +188,14 @@ impl Document {
             let format = self.format;
             return Err(format!("format version {format}, but this program reads version {FORMAT}"));
         }
-        for (what, width) in [
+        let widths = [
             ("embedding", self.embedding),
             ("hidden", self.hidden[0]),
             ("hidden", self.hidden[1]),
             ("action", self.action),
             ("relation", self.relation),
-        ] {
-            if width == 0 || width > MAX_WIDTH || !width.is_multiple_of(16) {
-                return Err(format!("{what} width {width} is not a multiple of 16 up to {MAX_WIDTH}"));
-            }
-        }
+        ];
+        check_widths(&widths, MAX_WIDTH)?;
         if self.rows == 0 || self.rows > MAX_ROWS {
             return Err(format!("{} rows of embeddings", self.rows));
         }
@@ -231,44 +228,9 @@ fn dense_tensors(network: &Network) -> impl Iterator<Item = Tensor> + '_ {
     network.layout.tensors().map(|(_, tensor)| tensor).filter(|&tensor| tensor != network.embedding)
 }
 
-fn find<'a>(
-    tensors: &SafeTensors<'a>,
-    name: &str,
-    dtype: Dtype,
-    shape: &[usize],
-) -> Result<TensorView<'a>, String> {
-    let view = tensors.tensor(name).map_err(|_| format!("tensor {name:?} is missing"))?;
-    if view.dtype() != dtype || view.shape() != shape {
-        let (has, is) = (view.dtype(), view.shape());
-        return Err(format!("tensor {name:?} is {has:?} {is:?}, not {dtype:?} {shape:?}"));
-    }
-    Ok(view)
-}
-
 fn floats(view: &TensorView<'_>) -> Result<Vec<f32>, String> {
     let floats: Vec<f32> =
         view.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
     // Sums of products of such numbers stay finite.
     if floats.iter().all(|x| x.abs() < 1e6) { Ok(floats) } else { Err("a scale out of range".to_owned()) }
-}
-
-struct RawTensor {
-    dtype: Dtype,
-    shape: Vec<usize>,
-    data: Vec<u8>,
-}
-
-impl View for RawTensor {
-    fn dtype(&self) -> Dtype {
-        self.dtype
-    }
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-    fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Borrowed(&self.data)
-    }
-    fn data_len(&self) -> usize {
-        self.data.len()
-    }
 }

@@ -35,7 +35,7 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// The widths of what leaves the layers, both directions.
-    pub fn widths(&self) -> [usize; 2] {
+    pub(super) fn widths(&self) -> [usize; 2] {
         self.hidden.map(|hidden| 2 * hidden)
     }
 }
@@ -104,7 +104,7 @@ pub(crate) struct Workspace {
 }
 
 impl Network {
-    pub fn new(shape: Shape) -> Self {
+    pub(super) fn new(shape: Shape) -> Self {
         let mut layout = Layout::default();
         let [first_width, width] = shape.widths();
         let mut first = BiLstm::new(&mut layout, LstmNames::FIRST, shape.embedding, shape.hidden[0]);
@@ -152,14 +152,14 @@ impl Network {
     }
 
     /// What the sums of embeddings, `w.x`, give to the gates of the first layer.
-    pub fn project_words(&self, kernels: Kernels, parameters: &[f32], w: &mut Workspace) {
+    pub(super) fn project_words(&self, kernels: Kernels, parameters: &[f32], w: &mut Workspace) {
         let x = Rows { data: &w.x, n: w.batch.words(), row: row_of(self.shape.embedding) };
         self.lstm[0].project(kernels, parameters, x, &mut w.lstm[0].gates);
     }
 
     /// From the gates of the first layer, for the sentences of `w.batch`, to tag logits and the rows that the parser
     /// adds up.
-    pub fn encode(
+    pub(super) fn encode(
         &self,
         kernels: Kernels,
         parameters: &[f32],
@@ -207,7 +207,7 @@ impl Network {
     }
 
     /// What decides on the next action. `rows[i]` is the row of word `i + 1`.
-    pub fn action_input(&self, configuration: &Configuration, rows: &[usize]) -> ActionInput {
+    pub(super) fn action_input(&self, configuration: &Configuration, rows: &[usize]) -> ActionInput {
         let row = |word: Option<u32>| match word {
             None => NOTHING,
             Some(0) => ROOT,
@@ -242,7 +242,7 @@ impl Network {
     }
 
     /// What decides on the relation of an arc between two words.
-    pub fn relation_input(
+    pub(super) fn relation_input(
         &self,
         configuration: &Configuration,
         (head, child): (u32, u32),
@@ -263,7 +263,7 @@ impl Network {
     }
 
     /// The hidden layer before the action.
-    pub fn action_hidden(
+    pub(super) fn action_hidden(
         &self,
         parameters: &[f32],
         projected: &[f32],
@@ -289,7 +289,7 @@ impl Network {
     }
 
     /// The hidden layer before the relation.
-    pub fn relation_hidden(
+    pub(super) fn relation_hidden(
         &self,
         parameters: &[f32],
         projected: &[f32],

@@ -21,7 +21,12 @@ pub(crate) struct Parser {
 
 impl Parser {
     /// Finds the tags, which stay in the parser, and the tree, which the configuration given back holds.
-    pub fn parse<S: AsRef<str>>(&mut self, model: &Model, kernels: Kernels, words: &[S]) -> &Configuration {
+    pub(super) fn parse<S: AsRef<str>>(
+        &mut self,
+        model: &Model,
+        kernels: Kernels,
+        words: &[S],
+    ) -> &Configuration {
         self.configuration.begin(words.len());
         self.tags.clear();
         if words.is_empty() {

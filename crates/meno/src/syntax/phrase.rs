@@ -94,7 +94,7 @@ pub fn grow(rule: Rule, parse: &Parse, unknown: &[bool], walls: &[bool]) -> Vec<
 }
 
 /// Why each word that [`grow`] adds is added; `None` for all others.
-pub fn explain(rule: Rule, parse: &Parse, unknown: &[bool], walls: &[bool]) -> Vec<Option<Why>> {
+pub(crate) fn explain(rule: Rule, parse: &Parse, unknown: &[bool], walls: &[bool]) -> Vec<Option<Why>> {
     let n = parse.heads.len();
     assert!(n == unknown.len() && n == walls.len(), "one flag for each word");
     let links = Links::new(parse);

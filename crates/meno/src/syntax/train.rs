@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::Syntax;
 use super::gradient::{Example, Pass, TrainWorkspace};
 use super::lexicon::{Keys, Lexicon, NO_ROW, Reader, UNKNOWN_ROW};
 use super::model::{Embedding, Model, Record};
@@ -85,8 +86,24 @@ impl SyntaxSettings {
     }
 }
 
+impl Syntax {
+    /// Trains on trees, each as it is and as it would be spoken; `None` if `watch` stops it.
+    ///
+    /// `watch` is told the passes done, of how many, and the mean loss of a word in the last one.
+    pub fn train(
+        trees: &[Tree],
+        settings: &SyntaxSettings,
+        watch: impl FnMut(usize, usize, f64) -> ControlFlow<()>,
+    ) -> Result<Option<Self>> {
+        let ControlFlow::Continue(model) = train(trees, settings, watch)? else { return Ok(None) };
+        // What is kept is what the file holds, so that a model is the same before and after it was saved.
+        let model = Model::from_bytes(&model.to_bytes()).expect("what was written can be read");
+        Ok(Some(Syntax { model: Arc::new(model) }))
+    }
+}
+
 /// Trains a model. `watch` is told the passes done, of how many, and the mean loss of a word in the last one.
-pub(crate) fn train(
+fn train(
     trees: &[Tree],
     settings: &SyntaxSettings,
     mut watch: impl FnMut(usize, usize, f64) -> ControlFlow<()>,

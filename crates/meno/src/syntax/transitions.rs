@@ -15,7 +15,7 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    pub const ALL: [Action; 3] = [Action::Shift, Action::Left, Action::Right];
+    pub(super) const ALL: [Action; 3] = [Action::Shift, Action::Left, Action::Right];
 }
 
 /// A parse under way.
@@ -41,7 +41,7 @@ pub(crate) struct Node {
 
 impl Configuration {
     /// Begins with a sentence.
-    pub fn begin(&mut self, n_words: usize) {
+    pub(super) fn begin(&mut self, n_words: usize) {
         self.stack.clear();
         self.stack.push(0);
         self.next = 1;
@@ -50,32 +50,32 @@ impl Configuration {
         self.nodes.resize(n_words + 1, Node::default());
     }
 
-    pub fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         self.next > self.n_words && self.stack.len() == 1
     }
 
     /// The word this deep in the stack, 0 for the root.
-    pub fn stacked(&self, depth: usize) -> Option<u32> {
+    pub(super) fn stacked(&self, depth: usize) -> Option<u32> {
         self.stack.len().checked_sub(depth + 1).map(|at| self.stack[at])
     }
 
     /// The next word.
-    pub fn next(&self) -> Option<u32> {
+    pub(super) fn next(&self) -> Option<u32> {
         (self.next <= self.n_words).then_some(self.next)
     }
 
-    pub fn node(&self, word: u32) -> &Node {
+    pub(super) fn node(&self, word: u32) -> &Node {
         &self.nodes[word as usize]
     }
 
     /// Which of the actions may be taken; at least one as long as the parse is not done.
-    pub fn allowed(&self) -> [bool; 3] {
+    pub(super) fn allowed(&self) -> [bool; 3] {
         let (depth, more) = (self.stack.len(), self.next <= self.n_words);
         [more, more && depth > 1, depth > 2 || depth == 2 && !more]
     }
 
     /// The head and the child that an action joins.
-    pub fn arc(&self, action: Action) -> Option<(u32, u32)> {
+    pub(super) fn arc(&self, action: Action) -> Option<(u32, u32)> {
         let child = *self.stack.last()?;
         match action {
             Action::Shift => None,
@@ -85,7 +85,7 @@ impl Configuration {
     }
 
     /// Takes an allowed action; the relation is for the arc, if it makes one.
-    pub fn take(&mut self, action: Action, relation: u8) {
+    pub(super) fn take(&mut self, action: Action, relation: u8) {
         let Some((head, child)) = self.arc(action) else {
             self.stack.push(self.next);
             self.next += 1;
@@ -101,7 +101,7 @@ impl Configuration {
     /// How many arcs of the tree `heads` each action puts out of reach; `u32::MAX` if it is not allowed.
     ///
     /// Exact for trees without crossing arcs, a good guess for others. `heads[0]` is not read.
-    pub fn costs(&self, heads: &[u32]) -> [u32; 3] {
+    pub(super) fn costs(&self, heads: &[u32]) -> [u32; 3] {
         let mut costs = [u32::MAX; 3];
         let allowed = self.allowed();
         let next = self.next;

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use super::phrase::{Rule, grow};
 use super::{Parse, SyntaxWorker, Upos};
-use crate::corpus::Utterance;
 use crate::label::{TokenSpan, spans};
+use crate::utterance::Utterance;
 
 /// What stops a phrase from growing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

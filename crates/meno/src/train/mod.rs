@@ -5,7 +5,7 @@
 
 mod checkpoint;
 mod replacement;
-mod slot_gated;
+pub(crate) mod slot_gated;
 mod span_tagger;
 #[cfg(test)]
 mod tests;
@@ -23,15 +23,15 @@ use crate::engine::{MAX_WORDS, Model, Record};
 use crate::features::{Alphabet, Example, Features, Forms, Lexicon, Vectors, first_intent};
 use crate::kernel::Kernels;
 use crate::metrics::{Evaluation, Mode, Report};
-use crate::nn::{Layout, Network, Parameters, Task, Trainer};
+use crate::nn::{Layout, Network, Parameters, Schedule, Task, Trainer};
 use crate::text::Normalizer;
 use crate::{Error, Result};
 
-pub use slot_gated::SlotGatedTask;
+use slot_gated::SlotGatedTask;
 use span_tagger::SpanTaggerTask;
 
 pub use crate::settings::{
-    Architecture, CalibrationSettings, MentionReplacement, SpanTaggerSettings, TrainSettings,
+    Architecture, Calibration, CalibrationSettings, MentionReplacement, SpanTaggerSettings, TrainSettings,
 };
 pub use checkpoint::Checkpoint;
 
@@ -199,7 +199,7 @@ impl<'a> Fit<'a> {
                 })))
             }
             Architecture::SpanTagger(tagger) => {
-                let forms = forms(tagger, &features);
+                let forms = forms(tagger, &features)?;
                 let network =
                     Box::new(SpanTagger::new(span_tagger_shape(settings, tagger, &features, &forms)));
                 features.lexicon = Some(Lexicon::fit(&features, &examples));
@@ -310,6 +310,7 @@ impl<'a> Fit<'a> {
             encoder,
             outside_penalty,
             policy: Arc::new(policy),
+            syntax: None,
             record,
         }
     }
@@ -328,6 +329,20 @@ impl<'a> Fit<'a> {
             .map_init(|| model.worker(), |worker, part| worker.evaluate(part, Mode::Conlleval))
             .collect::<Result<_>>()?;
         Ok(parts.into_iter().fold(Evaluation::default(), Evaluation::merge).report())
+    }
+}
+
+impl TrainSettings {
+    /// How the trainer goes through the data.
+    pub fn schedule(&self) -> Schedule {
+        Schedule {
+            epochs: self.epochs,
+            batch: self.batch,
+            rate: self.rate,
+            last_rate: self.span_tagger().map_or(1.0, |tagger| tagger.last_rate),
+            clip: self.clip,
+            seed: self.seed,
+        }
     }
 }
 
@@ -353,12 +368,20 @@ fn demand_short(corpus: &Corpus) -> Result<()> {
 }
 
 /// How the words of a corpus look to a span tagger.
-fn forms(tagger: &SpanTaggerSettings, features: &Features) -> Forms {
+fn forms(tagger: &SpanTaggerSettings, features: &Features) -> Result<Forms> {
     // Without a char-CNN all words of a length look the same.
     let spelt = if tagger.char_cnn { &features.words.names()[1..] } else { &[] };
-    Forms {
-        alphabet: Alphabet::fit(spelt.iter().map(|word| &**word)),
-        vectors: tagger.vectors.then(Vectors::english),
+    let alphabet = Alphabet::fit(spelt.iter().map(|word| &**word));
+    if !tagger.vectors {
+        return Ok(Forms { alphabet, vectors: None });
+    }
+    match Vectors::built_in() {
+        Some(vectors) => Ok(Forms { alphabet, vectors: Some(vectors) }),
+        None => Err(Error::Setting {
+            problem: "vectors is true, but the vectors of English words are not built into this program"
+                .to_owned(),
+            hint: "build meno with its feature `english`, or set vectors to false".to_owned(),
+        }),
     }
 }
 

@@ -58,7 +58,7 @@ const FREQUENT: usize = 20;
 
 impl<'a> Mentions<'a> {
     /// From the examples of a corpus with a paired set of labels; `vectors` tell how often a word is capitalised.
-    pub fn new(
+    pub(super) fn new(
         settings: &'a MentionReplacement,
         features: &'a Features,
         examples: &'a [Example],
@@ -102,12 +102,12 @@ impl<'a> Mentions<'a> {
     }
 
     /// Whether a mention of this slot may be replaced.
-    pub fn is_open(&self, slot: usize) -> bool {
+    pub(super) fn is_open(&self, slot: usize) -> bool {
         self.open[slot] && !self.all.is_empty() && !self.parts.is_empty()
     }
 
     /// A mention for an open slot.
-    pub fn draw(&self, slot: usize, random: &mut Random) -> Vec<Word> {
+    pub(super) fn draw(&self, slot: usize, random: &mut Random) -> Vec<Word> {
         let MentionReplacement { same_slot, any_slot, .. } = *self.settings;
         let known = |value: &[u32]| value.iter().map(|&word| Word::Known(word)).collect();
         let own = &self.values[slot];

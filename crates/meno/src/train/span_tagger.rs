@@ -33,7 +33,7 @@ struct Drawn {
 }
 
 impl<'a> SpanTaggerTask<'a> {
-    pub fn new(
+    pub(super) fn new(
         network: &'a SpanTagger,
         settings: &'a TrainSettings,
         tagger: &'a SpanTaggerSettings,

@@ -10,12 +10,13 @@ mod utterance;
 use serde::{Deserialize, Serialize};
 
 use crate::decoding::Decoded;
-use crate::features::Novelty;
 use crate::kernel::{Dirichlets, Kernels, padded};
 
 pub use span::{Evidence, SpanScore};
-pub use token::{Score, TOP};
+pub use token::Score;
 pub use utterance::OutOfScopeScore;
+
+pub use crate::features::Novelty;
 
 /// What measures the uncertainty that a threshold is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,7 +40,7 @@ impl Scorer {
 
 /// How unsure a tagger is of an utterance; a buffer to be used again for the next one.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Assessment {
+pub(crate) struct Assessment {
     /// Of each word: of its label, or of its span or that it is in none.
     pub tokens: Vec<f64>,
     /// Of each span; none if the tagger gives labels.
@@ -48,7 +49,7 @@ pub struct Assessment {
 
 /// How precisely scores of words are computed.
 #[derive(Clone, Copy, Debug)]
-pub enum Precision {
+pub(crate) enum Precision {
     /// As f32, with the kernels that the tagger runs on.
     Single(Kernels),
     /// As f64.
@@ -57,7 +58,7 @@ pub enum Precision {
 
 impl Assessment {
     /// Takes the place of what was there. `novelty` is that of each span.
-    pub fn assess(
+    pub(crate) fn assess(
         &mut self,
         scorer: &Scorer,
         decoded: &mut Decoded,
@@ -126,16 +127,10 @@ mod tests {
     use crate::decoding::Hypothesis;
     use crate::emissions::Logits;
 
-    fn rows(rows: &[&[f32]]) -> Logits {
-        let mut logits = Logits::new(rows[0].len());
-        logits.extend(rows.iter().copied());
-        logits
-    }
-
     #[test]
     fn words_by_a_score_of_their_concentrations() {
         let mut decoded =
-            Decoded { posteriors: rows(&[&[0.0, 3f32.ln()], &[0.0, 0.0]]), ..Decoded::default() };
+            Decoded { posteriors: Logits::of(&[&[0.0, 3f32.ln()], &[0.0, 0.0]]), ..Decoded::default() };
         let mut assessment = Assessment::default();
         let mut assess = |decoded: &mut Decoded, precision| {
             assessment.assess(&Scorer::Token(Score::Confidence), decoded, std::iter::empty(), precision);
@@ -146,14 +141,14 @@ mod tests {
         let roughly = assess(&mut decoded, Precision::Single(Kernels::best()));
         assert_eq!(roughly, precisely.iter().map(|&u| f64::from(u as f32)).collect::<Vec<_>>());
         // What is calibrated counts, if it is there.
-        decoded.concentrations = rows(&[&[0.0, 0.0], &[0.0, 0.0]]);
+        decoded.concentrations = Logits::of(&[&[0.0, 0.0], &[0.0, 0.0]]);
         assert_eq!(assess(&mut decoded, Precision::Double), [-0.5, -0.5]);
     }
 
     #[test]
     fn the_fast_entropy_is_the_exact_one() {
         let mut decoded =
-            Decoded { posteriors: rows(&[&[0.5, 2.0, -1.0], &[4.0, 0.0, 0.0]]), ..Decoded::default() };
+            Decoded { posteriors: Logits::of(&[&[0.5, 2.0, -1.0], &[4.0, 0.0, 0.0]]), ..Decoded::default() };
         let mut both = [Precision::Single(Kernels::best()), Precision::Double].map(|precision| {
             let mut assessment = Assessment::default();
             assessment.assess(&Scorer::Token(Score::Entropy), &mut decoded, std::iter::empty(), precision);

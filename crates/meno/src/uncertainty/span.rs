@@ -51,13 +51,13 @@ impl SpanScore {
     pub const NAME: &'static str = "concept";
 
     /// Of a span that was found.
-    pub fn of(&self, span: &Hypothesis, novelty: Novelty) -> f64 {
+    pub(crate) fn of(&self, span: &Hypothesis, novelty: Novelty) -> f64 {
         let boundaries = -f64::from(span.boundaries.max(f32::MIN_POSITIVE)).ln();
         self.combine(boundaries, span.disagreement.into(), novelty)
     }
 
     /// Of a word that is outside of all spans with this probability.
-    pub fn of_outside(&self, outside: f32) -> f64 {
+    pub(crate) fn of_outside(&self, outside: f32) -> f64 {
         let minus_ln = f64::from(-outside.max(f32::MIN_POSITIVE).ln());
         self.combine(minus_ln, minus_ln, Novelty::default())
     }

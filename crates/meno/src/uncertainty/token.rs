@@ -59,7 +59,7 @@ pub enum Score {
 }
 
 /// How many of the largest probabilities [`Score::TopVariance`] looks at: K = 5 in the paper.
-pub const TOP: usize = 5;
+pub(crate) const TOP: usize = 5;
 
 impl Score {
     /// Every score, in the order of the documentation.
@@ -94,7 +94,7 @@ impl Score {
     }
 
     /// [`Score::of`] with a buffer of the caller's, which spares the allocation.
-    pub fn of_with(self, logits: &[f32], row: &mut Vec<f64>) -> f64 {
+    pub(crate) fn of_with(self, logits: &[f32], row: &mut Vec<f64>) -> f64 {
         if logits.is_empty() {
             return 0.0;
         }

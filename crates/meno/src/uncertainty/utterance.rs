@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::decoding::Decoded;
-use crate::math::largest;
+use crate::math::{largest, sum_exp_precisely};
 
 /// The weights of the score, `out_of_scope.v1` in the model file.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,11 +33,10 @@ impl OutOfScopeScore {
     pub(crate) const FORMAT_1: OutOfScopeScore = OutOfScopeScore { intent: 1.0, tokens: 2.0, floor: 1e-6 };
 
     /// Of an utterance, whose posteriors are log probabilities.
-    pub fn of(&self, decoded: &Decoded) -> f64 {
+    pub(crate) fn of(&self, decoded: &Decoded) -> f64 {
         let intents = decoded.intents.rows().next().unwrap_or(&[]);
         let highest = largest(intents).map_or(0.0, |(_, highest)| highest);
-        let total = intents.iter().map(|logit| f64::from(logit - highest).exp()).sum::<f64>();
-        let intent = 1.0 - 1.0 / total.max(1.0);
+        let intent = 1.0 - 1.0 / sum_exp_precisely(intents, highest).max(1.0);
         let words = decoded.posteriors.rows().filter_map(largest).map(|(_, ln)| -f64::from(ln));
         let (n, sum) = words.fold((0, 0.0), |(n, sum), unsure| (n + 1, sum + unsure));
         // Rounding may take a sure word below 0.

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::{Emissions, Logits, Tags};
 use crate::corpus;
 use crate::label;
 use crate::{Error, Missing, Result};
@@ -38,6 +39,15 @@ pub struct TableUtterance {
     /// The gold labels, if the table has any.
     pub gold: Option<Vec<String>>,
     rows: Range<usize>,
+}
+
+impl Emissions {
+    /// Those of an utterance of a table.
+    pub(crate) fn of_table(table: &Table, utterance: &TableUtterance) -> Self {
+        let mut logits = Logits::new(table.label_names.len());
+        logits.extend(table.rows(utterance));
+        Emissions { tags: Tags::Labels { logits, concentrations: None }, intents: Vec::new() }
+    }
 }
 
 /// What the numbers are.

@@ -4,7 +4,7 @@ use super::{SlotGated, Workspace};
 use crate::kernel::{
     AttentionGradient, Dots, GateGradient, Gemm, Kernels, LANES, Right, Start, Strided, Term, padded,
 };
-use crate::nn::{Linear, Rows, RowsMut, row_of, rows_end};
+use crate::nn::{Linear, Rows, RowsMut, row_of, scale_rows};
 
 impl SlotGated {
     /// The gradients of activations and vectors of what [`SlotGated::loss`] left; those of the matrices are
@@ -20,7 +20,8 @@ impl SlotGated {
         w.d_vectors.clear(self.layout.dense() - self.layout.matrices());
         self.predict_backward(kernels, parameters, transposed, w);
         self.attend_backward(kernels, parameters, transposed, w);
-        self.output_backward(kernels, w, dropped);
+        let factors = dropped.then_some(&w.out_factors[..]);
+        self.lstm.output_backward(kernels, &w.batch, &w.d_out, factors, &mut w.d_hidden);
         let (n, row) = (w.batch.words(), row_of(self.shape.embedding));
         let input_row = row_of(self.width() + 4 * self.shape.hidden);
         let d_last = Rows { data: &w.d_intent_input[self.width()..], n: w.batch.len(), row: input_row };
@@ -28,10 +29,7 @@ impl SlotGated {
         let to = RowsMut { data: &mut *d_x, row };
         self.lstm.backward(kernels, transposed, &w.batch, &mut w.lstm, &w.d_hidden, d_last, to);
         if dropped {
-            let width = self.shape.embedding;
-            for (d_x, factors) in d_x.chunks_exact_mut(row).zip(w.x_factors.chunks_exact(width)) {
-                kernels.scale(factors, &mut d_x[..width]);
-            }
+            scale_rows(kernels, &w.x_factors, self.shape.embedding, RowsMut { data: d_x, row });
         }
         self.biases_backward(kernels, w);
     }
@@ -50,9 +48,7 @@ impl SlotGated {
             ),
         ];
         for (linear, dy) in rows {
-            let bias = linear.bias.expect("listed because it has one");
-            let to = bias.after(self.layout.matrices()).of_mut(&mut w.d_vectors);
-            kernels.sum_rows(&dy.data[..rows_end(dy, to.len())], dy.row, to);
+            linear.backward_bias(kernels, dy, self.layout.matrices(), &mut w.d_vectors);
         }
     }
 
@@ -186,20 +182,5 @@ impl SlotGated {
                 d_vector: self.intent_vector.after(self.layout.matrices()).of_mut(&mut w.d_vectors),
             },
         );
-    }
-
-    /// The gradient of the hidden states, time-major, from that of the output.
-    fn output_backward(&self, kernels: Kernels, w: &mut Workspace, dropped: bool) {
-        let (width, row) = (self.width(), row_of(self.width()));
-        let d_hidden = w.d_hidden.reserve(w.batch.words() * self.lstm.hidden_row());
-        for (i, &time_row) in w.batch.time_rows().iter().enumerate() {
-            let to = &mut d_hidden[time_row * self.lstm.hidden_row()..][..width];
-            let from = &w.d_out[i * row..][..width];
-            if dropped {
-                kernels.multiply(from, &w.out_factors[i * width..][..width], to);
-            } else {
-                to.copy_from_slice(from);
-            }
-        }
     }
 }

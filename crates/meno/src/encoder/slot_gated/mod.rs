@@ -9,6 +9,7 @@
 //! ```
 //! `last` is `[forward c, forward h, backward c, backward h]` after the last word of each direction, without dropout.
 
+#[cfg(feature = "train")]
 mod backward;
 mod calibration;
 mod forward;
@@ -326,13 +327,7 @@ impl Network for SlotGated {
             let (rows, columns) = (tensor.rows(), tensor.columns());
             let limit = match name {
                 "lstm.bias" => {
-                    let hidden = self.shape.hidden;
-                    let mut column = 0;
-                    parameters.fill(tensor, || {
-                        let forget = column / hidden % 4 == 1;
-                        column += 1;
-                        f32::from(u8::from(forget))
-                    });
+                    self.lstm.fill_bias(tensor, &mut parameters);
                     continue;
                 }
                 CALIBRATION => {

@@ -14,7 +14,7 @@ const PREPARED: usize = 1000;
 
 /// A network with its weights.
 #[derive(Debug)]
-pub struct SlotGatedEncoder {
+pub(crate) struct SlotGatedEncoder {
     pub(crate) network: SlotGated,
     pub(crate) parameters: Parameters,
     pub(crate) calibration: Calibration,
@@ -43,7 +43,7 @@ pub(crate) struct SlotGatedSession {
 }
 
 impl SlotGatedSession {
-    pub fn new(encoder: Arc<SlotGatedEncoder>, kernels: Kernels) -> Self {
+    pub(crate) fn new(encoder: Arc<SlotGatedEncoder>, kernels: Kernels) -> Self {
         SlotGatedSession {
             prepared: encoder.prepare(kernels),
             encoder,
@@ -54,7 +54,7 @@ impl SlotGatedSession {
         }
     }
 
-    pub fn emit(&mut self, tokens: &[Token]) -> &Emissions {
+    pub(crate) fn emit(&mut self, tokens: &[Token]) -> &Emissions {
         let SlotGatedEncoder { network, parameters, .. } = &*self.encoder;
         let w = &mut self.workspace;
         self.words.clear();

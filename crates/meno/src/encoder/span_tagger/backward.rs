@@ -2,7 +2,7 @@
 
 use super::{SpanTagger, TaggerWorkspace, WINDOW};
 use crate::kernel::{Kernels, Start};
-use crate::nn::{Rows, RowsMut, row_of, rows_end};
+use crate::nn::{Rows, RowsMut, row_of, scale_rows};
 
 impl SpanTagger {
     /// The gradients of activations and vectors of what [`SpanTagger::loss`] left; those of the matrices are
@@ -16,16 +16,8 @@ impl SpanTagger {
     ) {
         self.heads_backward(kernels, transposed, w);
         let (width, row, n) = (self.width(), row_of(self.width()), w.batch.words());
-        let d_hidden = w.d_hidden.reserve(n * self.lstm.hidden_row());
-        for (i, &time_row) in w.batch.time_rows().iter().enumerate() {
-            let to = &mut d_hidden[time_row * self.lstm.hidden_row()..][..width];
-            let from = &w.d_out[i * row..][..width];
-            if dropped {
-                kernels.multiply(from, &w.out_factors[i * width..][..width], to);
-            } else {
-                to.copy_from_slice(from);
-            }
-        }
+        let factors = dropped.then_some(&w.out_factors[..]);
+        self.lstm.output_backward(kernels, &w.batch, &w.d_out, factors, &mut w.d_hidden);
         let d_last = Rows { data: &w.d_intent_input[width..], n: w.batch.len(), row: row_of(3 * width) };
         let (input, input_row) = (self.shape.input(), row_of(self.shape.input()));
         let d_x = w.d_x.reserve(n * input_row);
@@ -35,10 +27,7 @@ impl SpanTagger {
             let between = RowsMut { data: &mut *d_between, row };
             upper.backward(kernels, transposed, &w.batch, &mut w.upper, &w.d_hidden, d_last, between);
             if dropped {
-                for (d, factors) in d_between.chunks_exact_mut(row).zip(w.between_factors.chunks_exact(width))
-                {
-                    kernels.scale(factors, &mut d[..width]);
-                }
+                scale_rows(kernels, &w.between_factors, width, RowsMut { data: &mut *d_between, row });
             }
             let d_last = Rows { data: w.no_last.clear(2 * width), n: w.batch.len(), row: 0 };
             self.lstm.backward(kernels, transposed, &w.batch, &mut w.lstm, d_between, d_last, to);
@@ -46,9 +35,7 @@ impl SpanTagger {
             self.lstm.backward(kernels, transposed, &w.batch, &mut w.lstm, &w.d_hidden, d_last, to);
         }
         if dropped {
-            for (d_x, factors) in d_x.chunks_exact_mut(input_row).zip(w.x_factors.chunks_exact(input)) {
-                kernels.scale(factors, &mut d_x[..input]);
-            }
+            scale_rows(kernels, &w.x_factors, input, RowsMut { data: d_x, row: input_row });
         }
         self.spell_backward(kernels, transposed, w);
         let d_filtered = Rows { data: &w.d_filtered, n: self.windows(w).n, row: self.shape.filters };
@@ -62,9 +49,7 @@ impl SpanTagger {
         ];
         let upper = self.upper.iter().map(|upper| upper.d_gates(&w.batch, &w.upper));
         for (linear, dy) in heads.into_iter().chain(upper).filter(|(linear, _)| linear.weight.columns() > 0) {
-            let bias = linear.bias.expect("listed because it has one");
-            let to = bias.after(self.layout.matrices()).of_mut(&mut w.d_vectors);
-            kernels.sum_rows(&dy.data[..rows_end(dy, to.len())], dy.row, to);
+            linear.backward_bias(kernels, dy, self.layout.matrices(), &mut w.d_vectors);
         }
     }
 

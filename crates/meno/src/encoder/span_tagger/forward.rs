@@ -10,7 +10,7 @@ const PORTION: usize = 256;
 
 impl SpanTagger {
     /// Logits for utterances of falling length, none of them empty; they stay in the workspace.
-    pub fn forward<'a>(
+    pub(crate) fn forward<'a>(
         &self,
         kernels: Kernels,
         parameters: &[f32],

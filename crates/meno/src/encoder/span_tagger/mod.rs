@@ -10,6 +10,7 @@
 //! ```
 //! `vector` is a frozen word vector, of width 0 if there are none. `last` is as in [`super::SlotGated`].
 
+#[cfg(feature = "train")]
 mod backward;
 mod forward;
 mod session;
@@ -30,7 +31,7 @@ const WINDOW: usize = 3;
 
 /// The sizes of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct SpanTaggerShape {
+pub(crate) struct SpanTaggerShape {
     /// Words of the vocabulary, the one for unknown words included.
     pub words: usize,
     /// Characters of the alphabet, those for all others and for the ends of a word included.
@@ -55,7 +56,7 @@ pub struct SpanTaggerShape {
 
 /// The network: where its parameters lie, and what it does with them.
 #[derive(Clone, Debug)]
-pub struct SpanTagger {
+pub(crate) struct SpanTagger {
     shape: SpanTaggerShape,
     layout: Layout,
     embedding: Tensor,
@@ -86,7 +87,7 @@ impl std::fmt::Debug for PreparedTagger {
 
 /// Everything one thread needs to run the network, kept from one batch to the next.
 #[derive(Default)]
-pub struct TaggerWorkspace {
+pub(crate) struct TaggerWorkspace {
     batch: Batch,
     words: Vec<u32>,
     /// For each time-major row which of the distinct forms it has.
@@ -133,7 +134,7 @@ pub struct TaggerWorkspace {
 
 impl SpanTagger {
     /// A network of this shape.
-    pub fn new(shape: SpanTaggerShape) -> Self {
+    pub(crate) fn new(shape: SpanTaggerShape) -> Self {
         let SpanTaggerShape { words, slots, intents, embedding, character, hidden, .. } = shape;
         let mut layout = Layout::default();
         let mut lstm = BiLstm::new(&mut layout, LstmNames::FIRST, shape.input(), hidden);
@@ -168,7 +169,7 @@ impl SpanTagger {
     }
 
     /// The sizes.
-    pub fn shape(&self) -> SpanTaggerShape {
+    pub(crate) fn shape(&self) -> SpanTaggerShape {
         self.shape
     }
 
@@ -185,7 +186,7 @@ impl SpanTagger {
     }
 
     /// Logits of where each word stands: outside of all spans, at the beginning or inside of one.
-    pub fn boundary_logits<'w>(
+    pub(crate) fn boundary_logits<'w>(
         &self,
         w: &'w TaggerWorkspace,
     ) -> impl ExactSizeIterator<Item = [f32; N_TAGS]> + use<'w> {
@@ -199,7 +200,7 @@ impl SpanTagger {
     }
 
     /// Logits of the slot that each word would fill.
-    pub fn slot_logits<'w>(
+    pub(crate) fn slot_logits<'w>(
         &self,
         w: &'w TaggerWorkspace,
     ) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
@@ -207,7 +208,7 @@ impl SpanTagger {
     }
 
     /// Logits of the intent of each utterance.
-    pub fn intent_logits<'w>(
+    pub(crate) fn intent_logits<'w>(
         &self,
         w: &'w TaggerWorkspace,
     ) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
@@ -219,7 +220,7 @@ impl SpanTagger {
     /// Labels are `0` outside, `1 + 2 slot` at the beginning and `2 + 2 slot` inside of a concept. Minus the log
     /// likelihood of the places and, in a concept, the cross entropy of the slot are averaged over the words of an
     /// utterance. The gradient of the transitions is added up in the workspace, where those of vectors begin with 0.
-    pub fn loss<'a>(
+    pub(crate) fn loss<'a>(
         &self,
         kernels: Kernels,
         parameters: &[f32],
@@ -314,12 +315,7 @@ impl Network for SpanTagger {
             let hidden = self.shape.hidden;
             let limit = match name {
                 "lstm.bias" | "upper.bias" => {
-                    let mut column = 0;
-                    parameters.fill(tensor, || {
-                        let forget = column / hidden % 4 == 1;
-                        column += 1;
-                        f32::from(u8::from(forget))
-                    });
+                    self.lstm.fill_bias(tensor, &mut parameters);
                     continue;
                 }
                 name if name.ends_with("bias") || name.ends_with("transitions") => continue,

@@ -14,7 +14,7 @@ const PREPARED: usize = 4000;
 
 /// A network with its weights.
 #[derive(Debug)]
-pub struct SpanTaggerEncoder {
+pub(crate) struct SpanTaggerEncoder {
     pub(crate) network: SpanTagger,
     pub(crate) parameters: Parameters,
     prepared: Once<PreparedTagger>,
@@ -46,7 +46,7 @@ pub(crate) struct SpanTaggerSession {
 }
 
 impl SpanTaggerSession {
-    pub fn new(encoder: Arc<SpanTaggerEncoder>, kernels: Kernels, features: &Features) -> Self {
+    pub(crate) fn new(encoder: Arc<SpanTaggerEncoder>, kernels: Kernels, features: &Features) -> Self {
         let tags = Tags::Spans {
             boundaries: Vec::new(),
             transitions: encoder.network.transitions(&encoder.parameters),
@@ -61,11 +61,11 @@ impl SpanTaggerSession {
         }
     }
 
-    pub fn needs_form(&self, word: u32) -> bool {
+    pub(crate) fn needs_form(&self, word: u32) -> bool {
         word == UNKNOWN_WORD || word as usize >= PREPARED
     }
 
-    pub fn emit(&mut self, tokens: &[Token], forms: &[Form]) -> &Emissions {
+    pub(crate) fn emit(&mut self, tokens: &[Token], forms: &[Form]) -> &Emissions {
         let SpanTaggerEncoder { network, parameters, .. } = &*self.encoder;
         let w = &mut self.workspace;
         network.infer(self.kernels, parameters, &self.prepared, tokens, forms, w);

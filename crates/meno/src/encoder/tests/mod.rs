@@ -42,7 +42,7 @@ pub(crate) struct Formula {
 }
 
 impl Formula {
-    pub fn values(&self) -> Vec<f32> {
+    pub(crate) fn values(&self) -> Vec<f32> {
         let n = self.shape.iter().product::<usize>();
         (0..n)
             .map(|i| (self.scale * (1.7 * i as f64 + 0.9 * f64::from(self.number) + 0.3).sin()) as f32)
@@ -57,11 +57,11 @@ const TOLERANCE: f64 = 2e-5;
 const FLOOR: f64 = 1e-7;
 
 impl Golden {
-    pub fn check(&self, what: &str, found: &[f32]) {
+    pub(crate) fn check(&self, what: &str, found: &[f32]) {
         self.check_within(what, found, TOLERANCE, FLOOR);
     }
 
-    pub fn check_within(&self, what: &str, found: &[f32], tolerance: f64, floor: f64) {
+    pub(crate) fn check_within(&self, what: &str, found: &[f32], tolerance: f64, floor: f64) {
         let largest = self.values.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
         let allowed = tolerance * largest + floor;
         let indices = self.indices.clone().unwrap_or_else(|| (0..self.values.len()).collect());
@@ -146,11 +146,11 @@ pub(crate) struct GoldenNetwork {
 }
 
 impl GoldenNetwork {
-    pub fn read() -> Self {
+    pub(crate) fn read() -> Self {
         serde_json::from_str(include_str!("../../../tests/goldens/slot_gated.json")).expect("of this form")
     }
 
-    pub fn parameters(&self, network: &SlotGated) -> Parameters {
+    pub(crate) fn parameters(&self, network: &SlotGated) -> Parameters {
         let mut parameters = Parameters::zeros(network.layout());
         assert_eq!(network.layout().tensors().count(), self.tensors.len());
         for (name, tensor) in network.layout().tensors() {
