@@ -83,7 +83,7 @@ impl Watch for Watcher<'_> {
     }
 
     fn epoch(&mut self, report: &EpochReport) {
-        self.valid_slot_f1 = Some(report.valid.slot_f1);
+        self.valid_slot_f1 = report.valid.as_ref().map(|valid| valid.slot_f1);
     }
 }
 

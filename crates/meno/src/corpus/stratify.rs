@@ -24,28 +24,36 @@ impl Corpus {
     /// Two parts, to train and to validate on: a tenth is held out, or up to a fifth of a small corpus.
     pub fn hold_out(&self, seed: u64) -> (Corpus, Corpus) {
         let n = self.utterances.len().max(1) as f64;
-        self.hold_out_share((ENOUGH / n).clamp(SHARE, MOST).min(PLENTY / n), seed)
-    }
-
-    /// Two parts, of which the second has about this share of the utterances.
-    pub fn hold_out_share(&self, share: f64, seed: u64) -> (Corpus, Corpus) {
-        let mut parts = self.deal(&[1.0 - share, share], seed);
+        let share = (ENOUGH / n).clamp(SHARE, MOST).min(PLENTY / n);
+        let mut parts = self.split(&[1.0 - share, share], seed);
         let second = parts.pop().unwrap_or_default();
         (parts.pop().unwrap_or_default(), second)
     }
 
-    /// So many parts of about the same size, in the order of the corpus.
-    pub fn folds(&self, n_folds: usize, seed: u64) -> Vec<Corpus> {
-        self.deal(&vec![1.0 / n_folds as f64; n_folds], seed)
+    /// So many parts of about the same size, each after all the rest.
+    pub fn folds(&self, n_folds: usize, seed: u64) -> Vec<(Corpus, Corpus)> {
+        let parts = Dealer::new(&self.utterances, &vec![1.0 / n_folds as f64; n_folds], seed).deal();
+        let only = |is_in: &dyn Fn(usize) -> bool| {
+            let kept = self.utterances.iter().zip(&parts).filter(|(_, part)| is_in(**part));
+            Corpus { utterances: kept.map(|(utterance, _)| utterance.clone()).collect(), ..self.bare() }
+        };
+        (0..n_folds).map(|fold| (only(&|part| part != fold), only(&|part| part == fold))).collect()
     }
 
-    fn deal(&self, shares: &[f64], seed: u64) -> Vec<Corpus> {
-        let mut parts: Vec<Corpus> =
-            shares.iter().map(|_| Corpus { path: self.path.clone(), ..Corpus::default() }).collect();
-        for (utterance, part) in self.utterances.iter().zip(Dealer::new(&self.utterances, shares, seed).deal()) {
+    /// Parts of these shares, in the order of the corpus.
+    pub fn split(&self, shares: &[f64], seed: u64) -> Vec<Corpus> {
+        let mut parts: Vec<Corpus> = shares.iter().map(|_| self.bare()).collect();
+        for (utterance, part) in
+            self.utterances.iter().zip(Dealer::new(&self.utterances, shares, seed).deal())
+        {
             parts[part].utterances.push(utterance.clone());
         }
         parts
+    }
+
+    /// All but the utterances.
+    fn bare(&self) -> Corpus {
+        Corpus { path: self.path.clone(), ..Corpus::default() }
     }
 }
 
@@ -98,7 +106,9 @@ impl<'a> Dealer<'a> {
 
     /// The part of each utterance.
     fn deal(mut self) -> Vec<usize> {
-        while let Some(rarest) = self.left.iter().min_by_key(|(_, left)| left.len()).map(|(stratum, _)| *stratum) {
+        while let Some(rarest) =
+            self.left.iter().min_by_key(|(_, left)| left.len()).map(|(stratum, _)| *stratum)
+        {
             for group_idx in self.left.remove(&rarest).unwrap_or_default() {
                 self.give(group_idx, Some(rarest));
             }
@@ -193,14 +203,17 @@ mod tests {
 
     #[test]
     fn each_part_has_its_share_of_every_intent_and_slot() {
-        let whole = corpus(&[(100, "play", "song"), (50, "play", ""), (20, "stop", ""), (30, "play", "artist")]);
-        let (train, valid) = whole.hold_out_share(0.2, 1);
+        let whole =
+            corpus(&[(100, "play", "song"), (50, "play", ""), (20, "stop", ""), (30, "play", "artist")]);
+        let [train, valid] = whole.split(&[0.8, 0.2], 1).try_into().unwrap();
         assert_eq!((train.utterances.len(), valid.utterances.len()), (160, 40));
         assert_eq!(
-            [("play", "B-song"), ("play", "O"), ("stop", "O"), ("play", "B-artist")].map(|(i, l)| count(&valid, i, l)),
+            [("play", "B-song"), ("play", "O"), ("stop", "O"), ("play", "B-artist")]
+                .map(|(i, l)| count(&valid, i, l)),
             [20, 10, 4, 6]
         );
-        for fold in whole.folds(5, 1) {
+        for (rest, fold) in whole.folds(5, 1) {
+            assert_eq!(rest.utterances.len() + fold.utterances.len(), 200);
             assert_eq!((count(&fold, "play", "B-song"), count(&fold, "stop", "O")), (20, 4));
         }
     }
@@ -208,8 +221,8 @@ mod tests {
     #[test]
     fn what_is_rare_stays_in_the_training_part() {
         let whole = corpus(&[(97, "play", "song"), (2, "stop", ""), (1, "help", "topic")]);
-        let (_, valid) = whole.hold_out_share(0.1, 3);
-        assert_eq!((count(&valid, "stop", "O"), count(&valid, "help", "B-topic")), (0, 0));
+        let valid = &whole.split(&[0.9, 0.1], 3)[1];
+        assert_eq!((count(valid, "stop", "O"), count(valid, "help", "B-topic")), (0, 0));
         assert_eq!(valid.utterances.len(), 10);
     }
 
@@ -229,12 +242,17 @@ mod tests {
     fn every_utterance_is_in_one_part_and_the_order_is_kept() {
         let whole = corpus(&[(31, "play", "song"), (7, "stop", "")]);
         let folds = whole.folds(4, 9);
-        let mut lines: Vec<usize> = folds.iter().flat_map(|f| f.utterances.iter().map(|u| u.line)).collect();
-        assert!(folds.iter().all(|fold| fold.utterances.is_sorted_by_key(|u| u.line)));
+        let mut lines: Vec<usize> =
+            folds.iter().flat_map(|(_, f)| f.utterances.iter().map(|u| u.line)).collect();
+        assert!(
+            folds
+                .iter()
+                .all(|(rest, fold)| [rest, fold].iter().all(|c| c.utterances.is_sorted_by_key(|u| u.line)))
+        );
         lines.sort_unstable();
         assert_eq!(lines, (1..=38).collect::<Vec<_>>());
         assert_eq!(whole.folds(4, 9), folds);
-        assert!(Corpus::default().folds(2, 1).iter().all(|fold| fold.utterances.is_empty()));
+        assert!(Corpus::default().folds(2, 1).iter().all(|(_, fold)| fold.utterances.is_empty()));
     }
 
     #[test]
