@@ -23,6 +23,17 @@ printf '\002{"tokens":["play","thriller"],"ner_tags":["O","B-album"],"intent":"p
 printf '\003{"language":"en","intents":{"play":{"utterances":[{"data":[{"text":"play "},{"text":"thriller","entity":"album","slot_name":"album"}]}]}}}' >$seeds/corpus/snips
 printf '\004nlu:\n- intent: play\n  examples: |\n    - play [thriller](album)\n    - put on [the wall]{"entity":"album"}\n' >$seeds/corpus/rasa
 printf '\005{"id":"1","intent":"play","partition":"train","annot_utt":"play [album : the wall]"}\n' >$seeds/corpus/massive
+printf '\006play:O thriller:B-album <=> PlayMusic\n' >$seeds/corpus/word-tag
+printf '\007## intent:play\n- play [thriller](album)\n## synonym:thriller\n- thrillr\n## lookup:album\n- the wall\n' >$seeds/corpus/rasa-md
+printf '\010{"slurp_id":1,"sentence_annotation":"play [album : the wall]","intent":"play"}\n{"tokens":[{"surface":"play"},{"surface":"it"}],"entities":[{"span":[1],"type":"x"}]}\n' >$seeds/corpus/slurp
+printf '\011scenario;intent;answer_annotation\nplay;music;"play [album : ""x""]"\n' >$seeds/corpus/csv
+printf '\012type: intent\nname: play\nutterances:\n- play [album:music](thriller)\n---\ntype: entity\nname: music\nvalues:\n- [thriller, t]\n' >$seeds/corpus/snips-yaml
+printf '\013language: en\nintents:\n  play:\n    data:\n    - sentences: ["[please] (play;<now>) {album:a} [{1..3:n}]"]\nexpansion_rules:\n  now: (now|later)\nlists:\n  album:\n    values: [{in: "the wall[s]", out: wall}]\ntests:\n- sentences: [play wall]\n  slots: {album: wall}\n' >$seeds/corpus/hassil
+printf '\014[{"data":[{"text":"play "},{"text":"thriller","alias":"album","meta":"@album"}]}]' >$seeds/corpus/dialogflow
+printf '\015{"luis_schema_version":"7.0.0","closedLists":[{"name":"a","subLists":[{"canonicalForm":"x","list":["y"]}]}],"utterances":[{"text":"play thriller","intent":"play","entities":[{"entity":"album","startPos":5,"endPos":12}]}]}' >$seeds/corpus/luis
+printf '\016{"projectFileVersion":"1","assets":{"entities":[],"utterances":[{"text":"play thriller","intent":"play","entities":[{"category":"album","offset":5,"length":8}]}]}}' >$seeds/corpus/clu
+printf '\017{"utterances":[{"text":"play thriller","intent":"play","entities":[{"entity":"album:album","start":5,"end":13,"body":"thriller"}]}]}' >$seeds/corpus/wit
+printf '\020[{"data":{"text":"play thriller"},"annotations":[{"result":[{"value":{"start":5,"end":13,"labels":["album"]}},{"value":{"choices":["play"]}}]}]}]' >$seeds/corpus/label-studio
 printf "don't fly to st. paul at 5 pm\nu.s. 5:30 \$20 it's\n\nWhat’s the fare to St. Paul, after 5pm?" >$seeds/text/typed
 for file in crates/meno/tests/goldens/logits/*.{jsonl,npz,safetensors}; do
     case $file in *.jsonl) format='\0' ;; *.npz) format='\001' ;; *) format='\002' ;; esac

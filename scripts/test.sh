@@ -1,23 +1,34 @@
 #!/usr/bin/env bash
-# Everything that must hold: formatting, lints, tests, doc tests, the examples. Needs a Rust toolchain and Python; installs
+# Everything that must hold: formatting, lints, licences, tests, doc tests, the examples. Needs a Rust toolchain and Python; installs
 # the rest.
 #
-# The data of the experiments is looked for in $MENO_DATA, else in ../shared/data. Tests that need it say so and are
-# left out where it is not there.
+#   scripts/test.sh           all of it
+#   scripts/test.sh --fast    for work: formatting, lints, unit tests and the contract, which take less than two minutes once built
+#
+# The data of the experiments is looked for in $MENO_DATA, else in ../shared/data. What the machine lacks, this data or
+# PostgreSQL or a browser, leaves tests out, which say so; where CI is true they fail.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+case "${1:-}" in
+  "") fast= ;;
+  --fast) fast=1 ;;
+  *) echo "usage: scripts/test.sh [--fast]" >&2; exit 2 ;;
+esac
+
 step() { printf '\n== %s\n' "$*"; }
+
+left_out() {
+  printf '\n!! left out: %s\n' "$*"
+  if [ "${CI:-}" = true ]; then
+    echo "error: nothing may be left out where CI is true" >&2
+    exit 1
+  fi
+}
 
 for component in rustfmt clippy; do
   cargo "${component/rustfmt/fmt}" --version >/dev/null 2>&1 || rustup component add "$component"
 done
-
-if [ -z "${MENO_DATA:-}" ] && [ -d ../shared/data ]; then
-  MENO_DATA=$(cd ../shared/data && pwd)
-  export MENO_DATA
-fi
-[ -n "${MENO_DATA:-}" ] || echo "left out: tests on ATIS and Snips, because neither \$MENO_DATA nor ../shared/data is there"
 
 step "formatting"
 cargo fmt --all --check
@@ -25,11 +36,37 @@ cargo fmt --all --check
 step "lints"
 cargo clippy --workspace --all-targets --locked -- -D warnings
 
+if [ -n "$fast" ]; then
+  step "unit tests"
+  cargo test --workspace --lib --bins --locked
+  step "the contract"
+  cargo test --workspace --test contract --locked
+  printf '\nall fast checks passed\n'
+  exit
+fi
+
+if [ -z "${MENO_DATA:-}" ] && [ -d ../shared/data ]; then
+  MENO_DATA=$(cd ../shared/data && pwd)
+  export MENO_DATA
+fi
+[ -n "${MENO_DATA:-}" ] || left_out "tests on ATIS and Snips, because neither \$MENO_DATA nor ../shared/data is there"
+
+# Licences and sources are checked by the tests of xtask too; known vulnerabilities only here, by a database that is not part
+# of the tree.
+if cargo deny --version >/dev/null 2>&1; then
+  step "licences, sources, duplicates"
+  cargo deny --locked check licenses sources bans
+  if [ -d "${CARGO_HOME:-$HOME/.cargo}/advisory-dbs" ]; then
+    step "known vulnerabilities"
+    cargo deny --locked check advisories
+  fi
+fi
+
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet
 
 if ! postgres=$(scripts/postgres.sh start "${TMPDIR:-/tmp}/meno-pg-test-$$" 2>&1); then
-  printf '\n!! left out: all tests on PostgreSQL, because there is %s\n' "$postgres"
+  left_out "all tests on PostgreSQL, because there is $postgres"
 fi
 scripts/postgres.sh stop "${TMPDIR:-/tmp}/meno-pg-test-$$"
 

@@ -22,8 +22,10 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((&first, rest)) = bytes.split_first() else { return };
     let format = Format::ALL[usize::from(first) % Format::ALL.len()];
     let path = put(format, rest);
+    let _ = Format::detect(&path);
     let Ok(corpus) = read(&path, Some(format)) else { return };
     demand_invariants(&corpus);
+    demand_same_words(&corpus);
     let _ = corpus.fingerprint();
     let again = FOLDER.join("again.jsonl");
     if write(&corpus, &again, Format::Jsonl).is_ok() {
@@ -53,6 +55,16 @@ fn put(format: Format, bytes: &[u8]) -> PathBuf {
         rest = after;
     }
     FOLDER.join("in")
+}
+
+/// What was read out of raw text is read the same way again by the tokenizer that a model gets.
+fn demand_same_words(corpus: &Corpus) {
+    let normalizer = corpus.normalizer();
+    for utterance in corpus.utterances.iter().filter(|_| corpus.raw) {
+        let text = utterance.words.join(" ");
+        let tokens = normalizer.read(&text);
+        assert!(tokens.iter().map(|token| token.word).eq(&utterance.words), "{text:?}");
+    }
 }
 
 fn demand_invariants(corpus: &Corpus) {

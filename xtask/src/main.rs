@@ -4,6 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 mod concepts;
+mod dist;
+mod licenses;
 mod tidy;
 
 fn main() -> ExitCode {
@@ -11,6 +13,8 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["concepts"] => write_concepts(&root.join("data/concepts")),
+        ["dist"] => dist::run(&root),
+        ["licenses", options @ ..] => licenses::run(&root, options),
         ["tidy", options @ ..] => tidy::run(&root, options),
         _ => {
             eprintln!("{}", usage());
@@ -23,7 +27,10 @@ fn usage() -> String {
     format!(
         "usage: cargo xtask TASK\n\n\
         tasks:\n  concepts    write data/concepts from data/concepts/source and print its statistics\n  \
+        dist        build the program as it is given away and pack it into target/dist\n  \
+        licenses    write the notices of all crates, and hold them against deny.toml [{}]\n  \
         tidy        check what must hold of the tree [{}]",
+        licenses::OPTIONS,
         tidy::OPTIONS
     )
 }

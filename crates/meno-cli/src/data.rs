@@ -1,18 +1,19 @@
 //! `meno data`: statistics, checks and conversion of corpora. Results go to standard output, notes to standard error.
 
 use std::collections::BTreeSet;
-use std::io;
+use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use meno::corpus::conll::{self, Layout};
 use meno::corpus::stats::Stats;
 use meno::corpus::{self, Corpus, Finding, Format, NewValues, Scheme, Split};
 use meno::label::{self, UNKNOWN};
 use meno::{Error, Result};
 
-use crate::output::{count, note, pretty, print};
+use crate::output::{count, note, pretty, print, written};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,8 +23,12 @@ Examples:
   meno data convert nlu.yml OUT --to folder
   meno data new-concepts DIR/test --values cities.tsv --train DIR --out DIR/new
 
-Read and written are folders with seq.in, seq.out and label, CoNLL, JSONL with tokens and ner_tags, Snips JSON, Rasa
-NLU YAML and MASSIVE JSONL; the format is found out by itself.";
+  meno data convert xsid.conll - --to jsonl --columns 2,4
+
+Read and written are folders with seq.in, seq.out and label, CoNLL, JSONL with tokens and ner_tags, lines of word:tag,
+Snips JSON, Rasa NLU in YAML and Markdown, MASSIVE JSONL. Read are also SLURP, HWU64 and other tables, Snips YAML, the
+sentences of Home Assistant (hassil), and exports of Dialogflow, LUIS, CLU, wit.ai and Label Studio. The format is found
+out by itself; docs/corpora.md says how.";
 
 /// What was typed after `meno data`.
 #[derive(clap::Args)]
@@ -58,18 +63,23 @@ enum Command {
         /// A file, a folder with seq.in, or a dataset.
         #[arg(value_name = "IN")]
         input: PathBuf,
-        /// The file or folder to write; for a dataset the folder that gets one file or folder for each split.
+        /// The file or folder to write, `-` for standard output; for a dataset the folder that gets one file or folder
+        /// for each split.
         #[arg(value_name = "OUT")]
         output: PathBuf,
-        /// The format of IN: folder, conll, jsonl, snips, rasa or massive; detected by default.
+        /// The format of IN: folder, conll, jsonl, snips, rasa, massive, word-tag, rasa-md, slurp, csv, snips-yaml,
+        /// hassil, dialogflow, luis, clu, wit or label-studio; detected by default.
         #[arg(long, value_name = "FORMAT")]
         from: Option<String>,
         /// The format of OUT; by default from its extension.
         #[arg(long, value_name = "FORMAT")]
         to: Option<String>,
-        /// The tags of a folder, CoNLL or JSONL: iob1, iob2 or bilou.
+        /// The tags of a folder, CoNLL, JSONL or word:tag: iob1, iob2 or bilou.
         #[arg(long, value_name = "SCHEME")]
         scheme: Option<String>,
+        /// IN is CoNLL, and these are the columns of word and tag, counted from 1; found out by default.
+        #[arg(long, value_name = "WORD,TAG")]
+        columns: Option<String>,
     },
     /// Put new values into a labelled set, to measure whether they are found.
     #[command(after_help = NEW_CONCEPTS)]
@@ -114,11 +124,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
     match args.command {
         Command::Stats { dirs, json } => stats(&dirs, json),
         Command::Check { dirs, json } => check(&dirs, json),
-        Command::Convert { input, output, from, to, scheme } => {
+        Command::Convert { input, output, from, to, scheme, columns } => {
             let conversion = Conversion {
                 from: from.map(|name| name.parse()).transpose()?,
                 to: to.map(|name| name.parse()).transpose()?,
                 scheme: scheme.map(|name| name.parse()).transpose()?,
+                columns: columns.map(|text| text.parse()).transpose()?,
             };
             conversion.run(&input, &output)
         }
@@ -231,10 +242,21 @@ struct Conversion {
     from: Option<Format>,
     to: Option<Format>,
     scheme: Option<Scheme>,
+    columns: Option<Layout>,
 }
 
 impl Conversion {
     fn run(&self, input: &Path, output: &Path) -> Result<ExitCode> {
+        if let Some(layout) = &self.columns {
+            if self.from.is_some_and(|format| format != Format::Conll) {
+                return Err(Error::Setting {
+                    problem: "`--columns` is for CoNLL".to_owned(),
+                    hint: "leave it or `--from` out".to_owned(),
+                });
+            }
+            self.write(&conll::read_with(input, layout)?, output, self.target(output)?)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         // A stated format leaves nothing to look for, so IN is one split.
         if let Some(format) = self.from {
             self.write(&corpus::read(input, Some(format))?, output, self.target(output)?)?;
@@ -255,10 +277,16 @@ impl Conversion {
     }
 
     fn dataset(&self, splits: &[Split], output: &Path) -> Result<()> {
+        if is_stdout(output) {
+            return Err(Error::Setting {
+                problem: format!("a dataset of {} splits does not fit into standard output", splits.len()),
+                hint: "name a folder to write, or one split to read".to_owned(),
+            });
+        }
         let Some(format) = self.to else {
             return Err(Error::Setting {
                 problem: "the format of a dataset cannot be told from the name of its folder".to_owned(),
-                hint: "say `--to conll`, or another of folder, jsonl, snips, rasa, massive".to_owned(),
+                hint: format!("say `--to conll`, or another of {}", Format::written_names()),
             });
         };
         // All are read and found fit before the first is written, so a bad split leaves no half of a dataset.
@@ -276,9 +304,10 @@ impl Conversion {
     }
 
     fn target(&self, output: &Path) -> Result<Format> {
-        self.to.or_else(|| Format::from_extension(output)).ok_or_else(|| Error::Setting {
+        let of_name = || Format::from_extension(output).filter(|_| !is_stdout(output));
+        self.to.or_else(of_name).ok_or_else(|| Error::Setting {
             problem: format!("no format is known for the name {}", output.display()),
-            hint: "say `--to conll`, or another of folder, jsonl, snips, rasa, massive".to_owned(),
+            hint: format!("say `--to conll`, or another of {}", Format::written_names()),
         })
     }
 
@@ -286,8 +315,12 @@ impl Conversion {
         if self.scheme.is_some() && !format.has_tags() {
             return Err(Error::Setting {
                 problem: format!("the format {format} has no tags, so `--scheme` means nothing"),
-                hint: "leave `--scheme` out, or write folder, conll or jsonl".to_owned(),
+                hint: "leave `--scheme` out, or write folder, conll, jsonl or word-tag".to_owned(),
             });
+        }
+        if is_stdout(path) {
+            let text = corpus::to_text(corpus, format, self.scheme.unwrap_or_default())?;
+            return written(io::stdout().lock().write_all(text.as_bytes()));
         }
         match corpus::write_with(corpus, path, format, self.scheme.unwrap_or_default()) {
             Err(Error::Write { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
@@ -296,6 +329,11 @@ impl Conversion {
         note(format_args!("{}: {} utterances", path.display(), corpus.utterances.len()));
         Ok(())
     }
+}
+
+/// Whether a path means standard output.
+fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 fn same_folder(input: &Path, output: &Path) -> bool {

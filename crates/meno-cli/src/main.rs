@@ -4,6 +4,7 @@
 //! standard error. Exit codes: 0 done, 1 done and something was found, 2 failed, 130 stopped by Ctrl-C.
 
 mod chat;
+mod completions;
 mod concepts;
 mod config;
 mod data;
@@ -12,7 +13,9 @@ mod eval;
 mod experiment;
 mod hints;
 mod interrupt;
+mod licenses;
 mod logits;
+mod man;
 mod memory;
 mod output;
 mod pictures;
@@ -28,7 +31,8 @@ mod train;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
 use style::{Color, Style};
 
 const EXAMPLES: &str = "\
@@ -44,13 +48,16 @@ First steps:
 
 /// Intent classification and slot filling that knows what it does not know.
 #[derive(Parser)]
-#[command(name = "meno", version, after_help = EXAMPLES)]
+#[command(name = "meno", version, arg_required_else_help = true, after_help = EXAMPLES)]
 struct Cli {
     /// When to use colour; `auto` means on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: Color,
+    /// Print the licences of meno and of all that is in it.
+    #[arg(long, exclusive = true)]
+    licenses: bool,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -79,6 +86,11 @@ enum Command {
     Syntax(syntax::Args),
     /// Repeat what the documentation claims.
     Experiment(experiment::Args),
+    /// Print what a shell needs to complete the arguments of meno.
+    Completions(completions::Args),
+    /// Write the manual pages.
+    #[command(hide = true)]
+    Man(man::Args),
 }
 
 fn main() -> ExitCode {
@@ -89,7 +101,18 @@ fn main() -> ExitCode {
     }));
     let cli = Cli::parse();
     let style = Style::new(cli.color);
-    let result = match cli.command {
+    let result = if cli.licenses { licenses::run() } else { run(cli.command, style) };
+    result.unwrap_or_else(|error| {
+        output::complain(&error);
+        ExitCode::from(2)
+    })
+}
+
+fn run(command: Option<Command>, style: Style) -> meno::Result<ExitCode> {
+    let Some(command) = command else {
+        Cli::command().error(ErrorKind::MissingSubcommand, "which command? `meno help` lists them").exit();
+    };
+    match command {
         Command::Demo(args) => demo::run(args, style),
         Command::Data(args) => data::run(args),
         Command::Train(args) => train::run(args, style),
@@ -102,9 +125,7 @@ fn main() -> ExitCode {
         Command::Token(args) => token::run(args),
         Command::Syntax(args) => syntax::run(args, style),
         Command::Experiment(args) => experiment::run(args, style),
-    };
-    result.unwrap_or_else(|error| {
-        output::complain(&error);
-        ExitCode::from(2)
-    })
+        Command::Completions(args) => completions::run(args, Cli::command()),
+        Command::Man(args) => man::run(args, Cli::command()),
+    }
 }

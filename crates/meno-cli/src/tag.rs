@@ -121,10 +121,11 @@ struct Lane<'a> {
     out: Vec<u8>,
 }
 
-/// A line that is not UTF-8, by its number within a part of a block.
+/// A line that cannot be read, by its number within a part of a block.
 struct BadLine {
     line_idx: usize,
     problem: String,
+    hint: &'static str,
 }
 
 impl Tagger<'_> {
@@ -137,7 +138,7 @@ impl Tagger<'_> {
             let result = self.tag(block, &mut stdout);
             match stdout.flush().and(result) {
                 Ok(Ok(())) => {}
-                Ok(Err(bad)) => return Err(self.not_utf8(bad)),
+                Ok(Err(bad)) => return Err(self.unreadable(bad)),
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
                 failed => return written(failed.map(|_| ())),
             }
@@ -174,12 +175,12 @@ impl Tagger<'_> {
         Ok(Ok(()))
     }
 
-    fn not_utf8(&self, BadLine { line_idx, problem }: BadLine) -> Error {
+    fn unreadable(&self, BadLine { line_idx, problem, hint }: BadLine) -> Error {
         Error::Corpus {
             path: self.path.to_owned(),
             line: self.n_lines + line_idx + 1,
             problem,
-            hint: "text must be UTF-8, for example by `iconv -f latin1 -t utf-8`".to_owned(),
+            hint: hint.to_owned(),
         }
     }
 }
@@ -201,11 +202,17 @@ impl<'a> Lane<'a> {
         for (line_idx, line) in part.split_inclusive(|&byte| byte == b'\n').enumerate() {
             let line = line.strip_suffix(b"\n").unwrap_or(line);
             let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if line.len() > LONGEST {
+                let problem = format!("the line is longer than {LONGEST} bytes");
+                let hint = "an utterance is a line; break the text into lines";
+                return Err(BadLine { line_idx, problem, hint });
+            }
             let text = std::str::from_utf8(line).map_err(|error| {
                 let byte_idx = error.valid_up_to();
                 let byte = line[byte_idx];
                 let problem = format!("not UTF-8: byte 0x{byte:02X} at byte {} of the line", byte_idx + 1);
-                BadLine { line_idx, problem }
+                let hint = "text must be UTF-8, for example by `iconv -f latin1 -t utf-8`";
+                BadLine { line_idx, problem, hint }
             })?;
             self.answer(text, tokenization, palette).expect("memory takes any text");
             self.out.push(b'\n');
@@ -269,6 +276,8 @@ struct Blocks<R> {
 }
 
 const BLOCK: usize = 1 << 16;
+/// No line is longer, in bytes: a stream without line ends must not fill the memory.
+const LONGEST: usize = 1 << 20;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 impl<R: Read> Blocks<R> {
@@ -292,7 +301,8 @@ impl<R: Read> Blocks<R> {
             let line_end = new.iter().rposition(|&byte| byte == b'\n');
             self.given = line_end.map_or(0, |line_end| self.filled + line_end + 1);
             self.filled += n_read;
-            if n_read == 0 {
+            let is_too_long = self.given == 0 && self.filled > LONGEST + 2;
+            if n_read == 0 || is_too_long {
                 self.given = self.filled;
                 break;
             }

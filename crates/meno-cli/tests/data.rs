@@ -255,7 +255,7 @@ fn bad_input_is_an_error_with_its_place() {
         exit 2
         ---
         error: no format is known for the name x.bin
-        hint: say `--to conll`, or another of folder, jsonl, snips, rasa, massive
+        hint: say `--to conll`, or another of folder, conll, jsonl, snips, rasa, massive, word-tag and rasa-md
     "#]],
     );
     check(
@@ -285,7 +285,7 @@ fn bad_input_is_an_error_with_its_place() {
         exit 2
         ---
         error: the format of a dataset cannot be told from the name of its folder
-        hint: say `--to conll`, or another of folder, jsonl, snips, rasa, massive
+        hint: say `--to conll`, or another of folder, conll, jsonl, snips, rasa, massive, word-tag and rasa-md
     "#]],
     );
     check(
@@ -295,7 +295,7 @@ fn bad_input_is_an_error_with_its_place() {
         exit 2
         ---
         error: the format rasa has no tags, so `--scheme` means nothing
-        hint: leave `--scheme` out, or write folder, conll or jsonl
+        hint: leave `--scheme` out, or write folder, conll, jsonl or word-tag
     "#]],
     );
 }

@@ -1,13 +1,15 @@
 //! `meno memory` as it is typed, on both stores.
 
+#[path = "../../../tests/left_out.rs"]
+mod left_out;
 mod support;
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use expect_test::{Expect, expect};
+use left_out::left_out;
 use support::{meno, names, pipe, run, shown, tiny_dataset, trained};
 
 /// What a command with quoted arguments does.
@@ -466,8 +468,7 @@ fn postgres() -> Option<String> {
         return Some(String::from_utf8(output.stdout).unwrap().trim().to_owned());
     }
     let reason = String::from_utf8_lossy(&output.stderr).into_owned();
-    // Not by `eprintln`, which the test harness keeps to itself.
-    let _ = writeln!(std::io::stderr(), "left out: meno memory on PostgreSQL, because there is {reason}");
+    left_out("meno memory on PostgreSQL", &format!("there is {reason}"));
     None
 }
 

@@ -1,5 +1,7 @@
 //! `meno serve` and `meno token` as they are typed: the start, signals, refusals.
 
+#[path = "../../../tests/left_out.rs"]
+mod left_out;
 mod support;
 
 use std::fs;
@@ -9,6 +11,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use left_out::left_out;
 use support::{meno, run};
 use tempfile::TempDir;
 
@@ -202,9 +205,7 @@ fn an_idle_connection_does_not_delay_the_end() {
 #[test]
 fn the_examples_of_the_documentation_work() {
     if Command::new("curl").arg("--version").stdout(Stdio::null()).status().is_err() {
-        let _ =
-            writeln!(std::io::stderr(), "left out: the examples of docs/server.md, because there is no curl");
-        return;
+        return left_out("the examples of docs/server.md", "there is no curl");
     }
     let dir = with_model();
     let server = Serving::start(dir.path(), "--store c.db");

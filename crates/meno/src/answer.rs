@@ -1,6 +1,6 @@
 //! The answer: what a tagger says of a text, with byte offsets into it, and what to do about it.
 //!
-//! Enters: the words of a text, [`Decoded`], an [`Assessment`] and the [`Verdict`] on it. Leaves: an [`Annotation`]. Its spans are
+//! Enters: the words of a text, `Decoded`, an `Assessment` and the `Verdict` on it. Leaves: an [`Annotation`]. Its spans are
 //! sorted and do not overlap. The same code answers for models and for tables of logits.
 
 use std::sync::Arc;

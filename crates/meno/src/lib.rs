@@ -134,4 +134,4 @@ pub use engine::{Model, Tokenization, Worker};
 pub use error::{Error, ErrorKind, Missing, Result};
 #[cfg(feature = "train")]
 pub use train::train;
-pub use utterance::{Corpus, Utterance};
+pub use utterance::{Corpus, KnownValue, Utterance};

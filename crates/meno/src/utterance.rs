@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 /// One utterance as a corpus gives it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Utterance {
@@ -26,4 +28,31 @@ pub struct Corpus {
     pub path: PathBuf,
     /// In the order of the file.
     pub utterances: Vec<Utterance>,
+    /// Values that the corpus names outside of its utterances, sorted.
+    pub known_values: Vec<KnownValue>,
+    /// Whether the words were cut out of raw text by the tokenizer that reads users' text.
+    pub raw: bool,
+}
+
+/// A phrase that a corpus says to be a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct KnownValue {
+    /// The slot that it is a value of; `None` if the corpus does not say, as with the synonyms of Rasa.
+    pub slot: Option<String>,
+    /// What people say, as the corpus writes it: `NYC`.
+    pub phrase: String,
+    /// What it stands for, if that is something else: `New York`.
+    pub stands_for: Option<String>,
+}
+
+impl KnownValue {
+    /// A value; one that stands for itself stands for nothing else.
+    pub fn new(slot: Option<&str>, phrase: &str, stands_for: Option<&str>) -> Self {
+        let (phrase, stands_for) = (phrase.trim(), stands_for.map(str::trim));
+        KnownValue {
+            slot: slot.map(str::to_owned),
+            phrase: phrase.to_owned(),
+            stands_for: stands_for.filter(|value| !value.is_empty() && *value != phrase).map(str::to_owned),
+        }
+    }
 }

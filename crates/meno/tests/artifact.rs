@@ -119,7 +119,7 @@ weather now in [paris|city] #weather
 weather in [rome|city] at 5 #weather
 the weather at 7 in [new york|city] #weather
 put on [abbey road|album] at 9 #play";
-    Corpus { path: "inline".into(), utterances: marked.lines().map(utterance).collect() }
+    Corpus { path: "inline".into(), utterances: marked.lines().map(utterance).collect(), ..Corpus::default() }
 }
 
 fn train(settings: &TrainSettings) -> Model {

@@ -1,7 +1,11 @@
 //! The syntax stage from outside: files, scores, the shipped model, odd input.
 
+#[path = "../../../tests/left_out.rs"]
+mod left_out;
+
 use std::path::{Path, PathBuf};
 
+use left_out::left_out;
 use meno::Error;
 use meno::random::Random;
 use meno::syntax::{Parse, Scores, Syntax, SyntaxSettings, Tree, conllu, tree};
@@ -292,8 +296,10 @@ fn the_shipped_model_is_as_good_as_documented() {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let dir = std::env::var_os("MENO_DATA").map_or(beside, PathBuf::from).join("ud");
     if !dir.is_dir() {
-        println!("left out: the accuracy of the syntax model, because ../shared/data is not there");
-        return;
+        return left_out(
+            "the accuracy of the syntax model",
+            "neither $MENO_DATA nor ../shared/data is there",
+        );
     }
     let syntax = Syntax::english();
     let mut worker = syntax.worker();

@@ -20,8 +20,12 @@ mod texts;
 mod paths;
 mod identifiers;
 mod dependencies;
+mod profiles;
 mod stats;
 mod known;
+#[cfg(test)]
+#[path = "../../../tests/left_out.rs"]
+mod left_out;
 
 /// What can be asked for besides the checks.
 pub const OPTIONS: &str = "--graph | --known | --stats [--enum NAME]";
@@ -35,6 +39,7 @@ pub enum Check {
     Paths,
     Identifiers,
     Dependencies,
+    Profiles,
     Messages,
     Machine,
     /// The list of known findings itself.
@@ -119,6 +124,7 @@ fn all(tree: &Tree) -> Vec<Finding> {
         paths::check,
         identifiers::check,
         dependencies::check,
+        profiles::check,
         texts::check_messages,
         texts::check_machine,
     ];
@@ -159,6 +165,7 @@ fn stale(check: Check, path: &str, text: &str, tree: &Tree) -> Finding {
 mod tests {
     use std::path::PathBuf;
 
+    use super::left_out::left_out;
     use super::tree::tree;
     use super::*;
 
@@ -171,7 +178,7 @@ mod tests {
         let tree = match Tree::read(&root()) {
             Ok(tree) => tree,
             Err(error) => {
-                return eprintln!("left out: the tree cannot be checked, because git says: {error}");
+                return left_out("the check of the tree", &format!("git says: {error}"));
             }
         };
         let findings = lines(&settle(all(&tree), KNOWN, &tree));

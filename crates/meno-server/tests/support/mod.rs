@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+#[path = "../../../../tests/left_out.rs"]
+mod left_out;
 /// The shapes of answers, as the server tells them.
 #[path = "../../src/schema.rs"]
 pub mod schema;
@@ -14,6 +16,7 @@ use std::sync::OnceLock;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use left_out::left_out;
 use meno::Model;
 use meno::corpus::{Corpus, Utterance};
 use meno::decision::{Policy, Threshold};
@@ -57,7 +60,7 @@ const VALUES: [(&str, &str); 4] =
 
 fn train() -> Model {
     let utterances = TEMPLATES.into_iter().flat_map(|template| VALUES.map(|values| filled(template, values)));
-    let corpus = Corpus { path: "small".into(), utterances: utterances.collect() };
+    let corpus = Corpus { path: "small".into(), utterances: utterances.collect(), ..Corpus::default() };
     let tagger = SpanTaggerSettings { character: 16, filters: 16, ..SpanTaggerSettings::default() };
     let settings = TrainSettings {
         epochs: 40,
@@ -319,9 +322,7 @@ impl Database {
         match script(&["start", dir.to_str().unwrap(), &std::process::id().to_string()]) {
             Ok(address) => Some(Database { dir, address }),
             Err(reason) => {
-                // Not by `eprintln`, which the test harness keeps to itself.
-                let _ =
-                    writeln!(std::io::stderr(), "left out: tests on PostgreSQL, because there is {reason}");
+                left_out("tests on PostgreSQL", &format!("there is {reason}"));
                 None
             }
         }

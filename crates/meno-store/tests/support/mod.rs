@@ -2,12 +2,15 @@
 
 #![allow(dead_code)]
 
-use std::io::Write;
+#[path = "../../../../tests/left_out.rs"]
+mod left_out;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use left_out::left_out;
 use meno::memory::Draft;
 use meno_store::{Access, Edit, Store, open};
 
@@ -41,9 +44,7 @@ impl Server {
         match output {
             Ok(address) => Some(Server { dir, address }),
             Err(reason) => {
-                // Not by `eprintln`, which the test harness keeps to itself.
-                let _ =
-                    writeln!(std::io::stderr(), "left out: tests on PostgreSQL, because there is {reason}");
+                left_out("tests on PostgreSQL", &format!("there is {reason}"));
                 None
             }
         }

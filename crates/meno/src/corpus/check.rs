@@ -36,6 +36,7 @@ pub fn check(path: &Path) -> Result<Vec<Finding>> {
         }
     }
     repeats(&parts, &mut log);
+    similar_names(&parts, &mut log);
     let mut findings = log.findings;
     findings.sort();
     findings.dedup();
@@ -57,7 +58,8 @@ fn files(split: &Split) -> Vec<PathBuf> {
 
 /// The file of a split in which `name` stands, if the split is a folder.
 fn file(split: &Split, name: &str) -> PathBuf {
-    if split.path.is_dir() { split.path.join(name) } else { split.path.clone() }
+    let is_folder = split.path.join(folder::WORDS).is_file();
+    if is_folder { split.path.join(name) } else { split.path.clone() }
 }
 
 /// Bytes that are legal but almost always damage.
@@ -167,6 +169,25 @@ fn unseen(part: &Part, seen: &Seen<'_>, log: &mut Log) {
         };
         let message = format!("{what} `{value}` never occurs in train (here: {n})");
         log.add(&file(&part.split, file_name), line, kind, message);
+    }
+}
+
+/// Slots and intents whose names differ in case only, such as `Device` beside `device`.
+fn similar_names(parts: &[Part], log: &mut Log) {
+    let mut first: HashMap<(&str, String), &str> = HashMap::new();
+    let mut told: HashSet<(&str, &str)> = HashSet::new();
+    for part in parts {
+        for utterance in &part.corpus.utterances {
+            let slots = utterance.labels.iter().map(|label| ("slot", label::split(label).1));
+            for (what, name) in slots.chain(utterance.intent.split('#').map(|intent| ("intent", intent))) {
+                let other = *first.entry((what, name.to_lowercase())).or_insert(name);
+                if other != name && told.insert((what, name)) {
+                    let path = file(&part.split, if what == "slot" { "seq.out" } else { "label" });
+                    let message = format!("{what} `{name}` beside `{other}`: they differ in case only");
+                    log.add(&path, utterance.line, Kind::Markup, message);
+                }
+            }
+        }
     }
 }
 
@@ -303,6 +324,22 @@ mod tests {
                 test.conll:6: unseen-intent: intent `R` never occurs in train (here: 1)
                 test.conll:8: sequence: `I-a` continues no span of its slot
                 train.conll:6: conflict: `play x` has other labels in train line 2
+            "#]],
+        );
+    }
+
+    #[test]
+    fn lists_slips_of_the_pen() {
+        check_dataset(
+            &[(
+                "train.yml",
+                b"nlu:\n- intent: on\n  examples: |\n    - in the [kitchen(room)\n    - in [](room)\n    - the [lights] (device)\n    - [lamp](device)\n    - [tv](Device)\n",
+            )],
+            &expect![[r#"
+                train.yml:4: markup: `[kitchen(room)` has a bracket that is not closed
+                train.yml:5: markup: `[](room)` marks no words
+                train.yml:6: markup: `[lights] (device)` has a space before the slot
+                train.yml:8: markup: slot `Device` beside `device`: they differ in case only
             "#]],
         );
     }

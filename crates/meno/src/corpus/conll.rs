@@ -1,35 +1,58 @@
 //! CoNLL: a word and its tag on each line, a blank line between utterances.
 //!
-//! Columns are separated by tabs or spaces. A line that begins with `# ` is a comment; `# intent: PlayMusic` gives the
-//! intent of the utterance that follows, `# truth: O B-artist` the true labels of a new-concept set.
-//! `-DOCSTART-` lines are skipped.
+//! Columns are separated by tabs, or by spaces if a line has no tab. Which column holds what is found out by
+//! [`super::columns`], or stated in a [`Layout`]. A line that begins with `# ` is a comment; `# intent: PlayMusic` gives
+//! the intent of the utterance that follows, `# truth: O B-artist` the true labels of a new-concept set. In a file with
+//! an index before each word, every line that begins with `#` is a comment. `-DOCSTART-` lines are skipped.
 
 use std::path::Path;
+use std::str::FromStr;
 
+use super::columns;
 use super::finding::{Kind, Log};
 use super::scheme::{Scheme, is_tag};
 use super::source::{Source, begins_with_bom};
 use super::tagged::{self, Places};
 use super::{Corpus, Utterance};
-use crate::Result;
+use crate::{Error, Result};
 
 const DOCUMENT_START: &str = "-DOCSTART-";
 
-/// Which columns hold what, from 0, and the scheme of the tags.
+/// Which columns hold what, from 0, and the scheme of the tags. What is `None` is found out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// The column of the word; the first by default.
-    pub word: usize,
-    /// The column of the tag; the last if `None`.
+    /// The column of the word.
+    pub word: Option<usize>,
+    /// The column of the tag.
     pub tag: Option<usize>,
-    /// The scheme; detected if `None`.
+    /// The scheme.
     pub scheme: Option<Scheme>,
+}
+
+impl FromStr for Layout {
+    type Err = Error;
+
+    /// Two numbers from 1, for word and tag: `2,4`.
+    fn from_str(text: &str) -> Result<Self> {
+        let column = |text: &str| text.trim().parse::<usize>().ok()?.checked_sub(1);
+        match text.split_once(',').map(|(word, tag)| (column(word), column(tag))) {
+            Some((Some(word), Some(tag))) if word != tag => {
+                Ok(Layout { word: Some(word), tag: Some(tag), scheme: None })
+            }
+            _ => Err(Error::Setting {
+                problem: format!("`{text}` does not name two columns"),
+                hint: "give the numbers of the columns of word and tag, counted from 1, such as `2,4`"
+                    .to_owned(),
+            }),
+        }
+    }
 }
 
 /// Reads a file whose columns are not the usual ones.
 pub fn read_with(path: &Path, layout: &Layout) -> Result<Corpus> {
     let mut log = Log::default();
-    let corpus = Corpus { path: path.to_owned(), utterances: read(path, layout, &mut log)? };
+    let corpus =
+        Corpus { path: path.to_owned(), utterances: read(path, layout, &mut log)?, ..Corpus::default() };
     corpus.demand_utterances(&mut log);
     log.into_result()?;
     Ok(corpus)
@@ -37,9 +60,12 @@ pub fn read_with(path: &Path, layout: &Layout) -> Result<Corpus> {
 
 pub(super) fn read(path: &Path, layout: &Layout, log: &mut Log) -> Result<Vec<Utterance>> {
     let source = Source::open(path, log)?;
+    let found = columns::find(source.lines().map(|(_, text)| text));
     let mut reader = Reader {
         path,
-        layout,
+        word: layout.word.unwrap_or(found.word),
+        tag: layout.tag.or(found.tag),
+        indexed: found.indexed,
         utterances: Vec::new(),
         label_lines: Vec::new(),
         current: Utterance::default(),
@@ -83,7 +109,11 @@ pub(super) fn render(corpus: &Corpus, scheme: Scheme) -> Result<String> {
 
 struct Reader<'a> {
     path: &'a Path,
-    layout: &'a Layout,
+    word: usize,
+    /// The last column if `None`.
+    tag: Option<usize>,
+    /// Whether an index stands before each word.
+    indexed: bool,
     utterances: Vec<Utterance>,
     label_lines: Vec<usize>,
     current: Utterance,
@@ -91,7 +121,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn line(&mut self, line: usize, text: &str, log: &mut Log) {
-        let columns: Vec<&str> = text.split([' ', '\t']).filter(|column| !column.is_empty()).collect();
+        let columns = columns::split(text);
         if columns.is_empty() {
             self.finish(log);
         } else if self.is_comment(text, &columns) {
@@ -103,6 +133,9 @@ impl Reader<'_> {
 
     /// `# text` is a comment, `#tag O` and `#<tab>O` are words; so is `# O`, where a comment is very unlikely.
     fn is_comment(&self, text: &str, columns: &[&str]) -> bool {
+        if self.indexed {
+            return text.starts_with('#');
+        }
         let in_utterance = !self.current.words.is_empty();
         let tagged = columns.len() > 1 && is_tag(columns[columns.len() - 1]);
         columns[0] == "#" && !text.starts_with("#\t") && !(tagged && (columns.len() == 2 || in_utterance))
@@ -118,14 +151,14 @@ impl Reader<'_> {
     }
 
     fn token(&mut self, line: usize, text: &str, columns: &[&str], log: &mut Log) {
-        let tag = self.layout.tag.unwrap_or(columns.len() - 1);
-        let needed = self.layout.word.max(tag).max(1) + 1;
+        let tag = self.tag.unwrap_or(columns.len() - 1);
+        let needed = self.word.max(tag).max(1) + 1;
         if columns.len() < needed {
             let message = format!("`{text}` has fewer than {needed} columns");
             log.add(self.path, line, Kind::Syntax, message);
             return;
         }
-        let word = columns[self.layout.word];
+        let word = columns[self.word];
         if word == DOCUMENT_START {
             return;
         }
@@ -177,6 +210,31 @@ mod tests {
     }
 
     #[test]
+    fn finds_the_columns() {
+        // xSID: an index, the word, the intent, the tag.
+        check(
+            "# id: 1\n# text: Weck mich um 7\n# intent: alarm/set_alarm\n# slots: 13:14:datetime\n\
+             1\tWeck\talarm/set_alarm\tO\n2\tmich\talarm/set_alarm\tO\n3\tum\talarm/set_alarm\tO\n\
+             4\t7\talarm/set_alarm\tB-datetime\n\n# id: 2\n# intent: x\n1\tStopp\tx\tO\n",
+            &expect!["5 alarm/set_alarm Weck mich um [7|datetime]\n12 x Stopp\n"],
+        );
+        // MIT: the tag before the word.
+        check(
+            "O\tany\nB-Rating\tgood\nI-Rating\tones\n\nO\tbye\n",
+            &expect!["1  any [good ones|Rating]\n5  bye\n"],
+        );
+        // GermEval: comments with a tab, an index, the word, outer and inner tags.
+        check(
+            "#\thttp://de.wikipedia.org/wiki/Manfred_Korfmann [2009-10-17]\n1\tAufgrund\tO\tO\n\
+             2\tTroia\tB-LOC\tO\n3\tFC\tB-ORG\tB-LOC\n4\t#\tO\tO\n",
+            &expect!["2  Aufgrund [Troia|LOC] [FC|ORG] #\n"],
+        );
+        check("New York\tB-city\nnow\tO\n", &expect!["1  [New York|city] now\n"]);
+        // Numbers that are words.
+        check("1 O\n2 O\n\n1 O\n", &expect!["1  1 2\n4  1\n"]);
+    }
+
+    #[test]
     fn names_what_is_wrong() {
         let check = |input: &str, expected: &Expect| check_error("x.conll", input.as_bytes(), expected);
         check(
@@ -216,8 +274,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.conll");
         std::fs::write(&path, "1 B-x a -\n2 I-x b -\n").unwrap();
-        let layout = Layout { word: 2, tag: Some(1), scheme: Some(Scheme::Iob2) };
+        let layout = Layout { word: Some(2), tag: Some(1), scheme: Some(Scheme::Iob2) };
         let corpus = read_with(&path, &layout).unwrap();
         assert_eq!(compact(&corpus), "1  [a b|x]\n");
+        assert_eq!("3, 2".parse::<Layout>().unwrap(), Layout { scheme: None, ..layout });
+        for bad in ["", "3", "0,1", "2,2", "a,b"] {
+            assert!(bad.parse::<Layout>().is_err(), "{bad}");
+        }
     }
 }

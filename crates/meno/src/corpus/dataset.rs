@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::finding::Log;
 use super::format::{Format, read_leniently};
-use super::{Corpus, folder, massive};
+use super::{Corpus, detect, folder, massive};
 use crate::{Error, Result};
 
 /// The splits that training and measuring know, with the names that others give them.
@@ -47,7 +47,7 @@ pub fn splits(path: &Path) -> Result<Vec<Split>> {
     if !metadata.is_dir() {
         return file_splits(path, name);
     }
-    if path.join(folder::WORDS).is_file() {
+    if detect::of_folder(path).is_ok() {
         return Ok(vec![Split { name, path: path.to_owned(), partition: None }]);
     }
     let candidates = candidates(path)?;

@@ -46,6 +46,8 @@ pub enum Kind {
     Empty,
     /// A label continues a span that is not there, or a span is not closed.
     Sequence,
+    /// Brackets that are likely meant as a slot but mark none, and names that differ in case only.
+    Markup,
     /// The true labels of a new-concept set do not fit its labels.
     Truth,
     /// A line without words, or without the intent that other lines have.
@@ -93,6 +95,7 @@ impl fmt::Display for Kind {
             Kind::Tag => "tag",
             Kind::Empty => "empty",
             Kind::Sequence => "sequence",
+            Kind::Markup => "markup",
             Kind::Truth => "truth",
             Kind::EmptyLine => "empty-line",
             Kind::Character => "character",

@@ -45,7 +45,8 @@ impl FolderText<'_> {
             intents: self.intents.map(|text| source(INTENTS, text)),
         };
         let mut log = Log::default();
-        let corpus = Corpus { path: path.to_owned(), utterances: parse(path, &files, &mut log) };
+        let corpus =
+            Corpus { path: path.to_owned(), utterances: parse(path, &files, &mut log), ..Corpus::default() };
         corpus.demand_utterances(&mut log);
         log.into_result()?;
         Ok(corpus)

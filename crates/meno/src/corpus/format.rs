@@ -1,20 +1,21 @@
-//! The formats by name: which one a path holds, and reading and writing any of them.
+//! The formats by name, and reading and writing any of them.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::Read as _;
 use std::path::Path;
 use std::str::FromStr;
 
 use super::finding::Log;
 use super::scheme::Scheme;
-use super::{Corpus, conll, folder, jsonl, massive, rasa, snips};
+use super::{
+    Corpus, clu, conll, delimited, detect, dialogflow, folder, hassil, jsonl, label_studio, luis, massive,
+    rasa, rasa_markdown, slurp, snips, snips_yaml, wit, word_tag,
+};
 use crate::{Error, Result, atomic};
 
-/// The formats a corpus can be read from and written to.
+/// The formats a corpus can be read from; those of [`Format::WRITTEN`] can be written too.
 ///
-/// Folder, CoNLL and JSONL have a tag for each word, in any [`Scheme`]. Snips, Rasa and MASSIVE have marked-up text:
-/// there words are the pieces between white space, cut additionally where a slot begins or ends.
+/// Folder, CoNLL, JSONL and word:tag have a tag for each word, in any [`Scheme`]. The others have raw text with slots in it: it is
+/// cut into words by the tokenizer that reads what users type, and additionally where a slot begins or ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// A folder with `seq.in` (words), `seq.out` (tags), `label` (intents, optional) and, in a new-concept set,
@@ -31,34 +32,77 @@ pub enum Format {
     Rasa,
     /// MASSIVE JSON lines with `annot_utt`, `intent` and perhaps `partition`.
     Massive,
+    /// One utterance a line, `word:tag ... <=> intent`.
+    WordTag,
+    /// The Markdown of Rasa 1, `## intent:greet`.
+    RasaMarkdown,
+    /// SLURP JSON lines with `sentence_annotation`, or `tokens` and `entities`.
+    Slurp,
+    /// A table with a header and marked text, as HWU64 is.
+    Delimited,
+    /// The YAML of snips-nlu, `type: intent` and `type: entity`.
+    SnipsYaml,
+    /// Home Assistant's templates and tests; a file or a folder.
+    Hassil,
+    /// A Dialogflow ES agent, or the phrases of one of its intents.
+    Dialogflow,
+    /// A LUIS app, or a list of its utterances.
+    Luis,
+    /// A project of Azure's conversational language understanding.
+    Clu,
+    /// The utterances of a wit.ai app, or its folder.
+    Wit,
+    /// Tasks of Label Studio.
+    LabelStudio,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Format; 6] =
-        [Format::Folder, Format::Conll, Format::Jsonl, Format::Snips, Format::Rasa, Format::Massive];
+    pub const ALL: [Format; 17] = [
+        Format::Folder,
+        Format::Conll,
+        Format::Jsonl,
+        Format::Snips,
+        Format::Rasa,
+        Format::Massive,
+        Format::WordTag,
+        Format::RasaMarkdown,
+        Format::Slurp,
+        Format::Delimited,
+        Format::SnipsYaml,
+        Format::Hassil,
+        Format::Dialogflow,
+        Format::Luis,
+        Format::Clu,
+        Format::Wit,
+        Format::LabelStudio,
+    ];
 
-    /// The format of what is at `path`, from its name and, where that is not enough, its beginning.
+    /// The formats that can be written.
+    pub const WRITTEN: [Format; 8] = [
+        Format::Folder,
+        Format::Conll,
+        Format::Jsonl,
+        Format::Snips,
+        Format::Rasa,
+        Format::Massive,
+        Format::WordTag,
+        Format::RasaMarkdown,
+    ];
+
+    /// The format of what is at `path`, from what stands in it.
     pub fn detect(path: &Path) -> Result<Format> {
-        let metadata = fs::metadata(path).map_err(|source| Error::read(path, source))?;
-        if metadata.is_dir() {
-            if path.join(folder::WORDS).is_file() {
-                return Ok(Format::Folder);
-            }
-            return Err(Error::Dataset {
-                problem: format!("{} is a folder without {}", path.display(), folder::WORDS),
-                hint: "name a split, for example its `train` folder, or a file".to_owned(),
-            });
-        }
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("yml" | "yaml") => return Ok(Format::Rasa),
-            Some("conll" | "iob" | "bio") => return Ok(Format::Conll),
-            _ => {}
-        }
-        let mut start = Vec::new();
-        let opened = File::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut start));
-        opened.map_err(|source| Error::read(path, source))?;
-        Ok(Format::of_text(&String::from_utf8_lossy(&start)))
+        detect::detect(path)
+    }
+
+    /// The names of all formats, for messages.
+    pub fn names() -> String {
+        listed(&Format::ALL)
+    }
+
+    /// The names of the formats that can be written, for messages.
+    pub fn written_names() -> String {
+        listed(&Format::WRITTEN)
     }
 
     /// The format that a file to be written gets from its name; no extension means a folder.
@@ -69,6 +113,7 @@ impl Format {
             "jsonl" => Some(Format::Jsonl),
             "json" => Some(Format::Snips),
             "yml" | "yaml" => Some(Format::Rasa),
+            "md" => Some(Format::RasaMarkdown),
             _ => None,
         }
     }
@@ -78,32 +123,52 @@ impl Format {
         match self {
             Format::Folder => None,
             Format::Conll => Some("conll"),
-            Format::Jsonl | Format::Massive => Some("jsonl"),
-            Format::Snips => Some("json"),
-            Format::Rasa => Some("yml"),
+            Format::Jsonl | Format::Massive | Format::Slurp => Some("jsonl"),
+            Format::Rasa | Format::SnipsYaml | Format::Hassil => Some("yml"),
+            Format::WordTag => Some("txt"),
+            Format::RasaMarkdown => Some("md"),
+            Format::Delimited => Some("csv"),
+            Format::Snips
+            | Format::Dialogflow
+            | Format::Luis
+            | Format::Clu
+            | Format::Wit
+            | Format::LabelStudio => Some("json"),
         }
     }
 
     /// Whether the format has one tag for each word, so that a scheme means something.
     pub fn has_tags(self) -> bool {
-        matches!(self, Format::Folder | Format::Conll | Format::Jsonl)
+        matches!(self, Format::Folder | Format::Conll | Format::Jsonl | Format::WordTag)
     }
 
-    fn of_text(start: &str) -> Format {
-        let start = start.trim_start_matches('\u{feff}').trim_start();
-        if start.strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with('"')) {
-            let line = start.lines().next().unwrap_or_default();
-            let has_key = |key: &str| {
-                line.split(&format!("\"{key}\"")).skip(1).any(|rest| rest.trim_start().starts_with(':'))
-            };
-            return match () {
-                () if has_key("annot_utt") => Format::Massive,
-                () if has_key("tokens") => Format::Jsonl,
-                () => Format::Snips,
-            };
+    fn name(self) -> &'static str {
+        match self {
+            Format::Folder => "folder",
+            Format::Conll => "conll",
+            Format::Jsonl => "jsonl",
+            Format::Snips => "snips",
+            Format::Rasa => "rasa",
+            Format::Massive => "massive",
+            Format::WordTag => "word-tag",
+            Format::RasaMarkdown => "rasa-md",
+            Format::Slurp => "slurp",
+            Format::Delimited => "csv",
+            Format::SnipsYaml => "snips-yaml",
+            Format::Hassil => "hassil",
+            Format::Dialogflow => "dialogflow",
+            Format::Luis => "luis",
+            Format::Clu => "clu",
+            Format::Wit => "wit",
+            Format::LabelStudio => "label-studio",
         }
-        if start.lines().any(|line| line.starts_with("nlu:")) { Format::Rasa } else { Format::Conll }
     }
+}
+
+fn listed(formats: &[Format]) -> String {
+    let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
+    let (last, others) = names.split_last().expect("there are formats");
+    format!("{} and {last}", others.join(", "))
 }
 
 /// Reads a file or folder, in the format given or else detected.
@@ -125,15 +190,26 @@ pub(super) fn read_leniently(
         Some(format) => format,
         None => Format::detect(path)?,
     };
-    let utterances = match format {
-        Format::Folder => folder::read(path, log)?,
-        Format::Conll => conll::read(path, &conll::Layout::default(), log)?,
-        Format::Jsonl => jsonl::read(path, log)?,
+    let tagged = |utterances| Corpus { path: path.to_owned(), utterances, ..Corpus::default() };
+    let corpus = match format {
+        Format::Folder => tagged(folder::read(path, log)?),
+        Format::Conll => tagged(conll::read(path, &conll::Layout::default(), log)?),
+        Format::Jsonl => tagged(jsonl::read(path, log)?),
         Format::Snips => snips::read(path, log)?,
         Format::Rasa => rasa::read(path, log)?,
         Format::Massive => massive::read(path, partition, log)?,
+        Format::WordTag => tagged(word_tag::read(path, log)?),
+        Format::RasaMarkdown => rasa_markdown::read(path, log)?,
+        Format::Slurp => slurp::read(path, log)?,
+        Format::Delimited => delimited::read(path, log)?,
+        Format::SnipsYaml => snips_yaml::read(path, log)?,
+        Format::Hassil => hassil::read(path, hassil::Sampling::default(), log)?,
+        Format::Dialogflow => dialogflow::read(path, log)?,
+        Format::Luis => luis::read(path, log)?,
+        Format::Clu => clu::read(path, log)?,
+        Format::Wit => wit::read(path, log)?,
+        Format::LabelStudio => label_studio::read(path, log)?,
     };
-    let corpus = Corpus { path: path.to_owned(), utterances };
     corpus.demand_utterances(log);
     Ok(corpus)
 }
@@ -179,7 +255,26 @@ pub(super) fn render(corpus: &Corpus, format: Format, scheme: Scheme) -> Result<
         Format::Snips => snips::render(corpus)?,
         Format::Rasa => rasa::render(corpus)?,
         Format::Massive => massive::render(corpus)?,
+        Format::WordTag => word_tag::render(corpus, scheme)?,
+        Format::RasaMarkdown => rasa_markdown::render(corpus)?,
+        _ => {
+            return Err(Error::Setting {
+                problem: format!("the format {format} is read and not written"),
+                hint: format!("formats that are written are {}", Format::written_names()),
+            });
+        }
     }))
+}
+
+/// The text of a corpus in a format that is one file.
+pub fn to_text(corpus: &Corpus, format: Format, scheme: Scheme) -> Result<String> {
+    match render(corpus, format, scheme)? {
+        Rendered::File(text) => Ok(text),
+        Rendered::Folder(_) => Err(Error::Setting {
+            problem: format!("the format {format} is more than one file"),
+            hint: "name a folder to write, or a format of one file, such as jsonl".to_owned(),
+        }),
+    }
 }
 
 /// The invariants that every reader establishes, for corpora made by hand.
@@ -213,14 +308,7 @@ fn demand_valid(corpus: &Corpus) -> Result<()> {
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Format::Folder => "folder",
-            Format::Conll => "conll",
-            Format::Jsonl => "jsonl",
-            Format::Snips => "snips",
-            Format::Rasa => "rasa",
-            Format::Massive => "massive",
-        })
+        f.write_str(self.name())
     }
 }
 
@@ -231,7 +319,7 @@ impl FromStr for Format {
         Format::ALL.into_iter().find(|format| format.to_string() == name.to_ascii_lowercase()).ok_or_else(
             || Error::Name {
                 problem: format!("unknown format `{name}`"),
-                hint: "the formats are folder, conll, jsonl, snips, rasa and massive".to_owned(),
+                hint: format!("the formats are {}", Format::names()),
             },
         )
     }

@@ -8,30 +8,55 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Kind, Log};
+use super::finding::Log;
 use super::markup::{self, Piece};
-use super::source::Source;
-use super::{Corpus, Utterance};
+use super::raw::Collector;
+use super::source::{Source, json_problem};
+use super::{Corpus, raw};
 use crate::Result;
 
 /// Reads the lines of one partition, or all of them.
-pub(super) fn read(path: &Path, partition: Option<&str>, log: &mut Log) -> Result<Vec<Utterance>> {
+pub(super) fn read(path: &Path, partition: Option<&str>, log: &mut Log) -> Result<Corpus> {
     let source = Source::open(path, log)?;
-    let mut utterances = Vec::new();
-    source.each_json(log, |line, row: Row, log| {
-        if partition.is_some() && row.partition.as_deref() != partition {
-            return Ok(());
+    let mut found = Collector::new(path, log);
+    for (line, text) in source.lines() {
+        if text.trim().is_empty() {
+            found.empty(line, "no utterance on this line");
+            continue;
         }
-        match row.into_utterance(line) {
-            Ok(utterance) if utterance.words.is_empty() => {
-                log.add(path, line, Kind::EmptyLine, "no words on this line");
-            }
-            Ok(utterance) => utterances.push(utterance),
-            Err(problem) => log.add(path, line, Kind::Syntax, problem),
+        match serde_json::from_str::<Row>(text) {
+            Ok(row) if partition.is_some() && row.partition.as_deref() != partition => {}
+            Ok(row) => annotated(
+                &mut found,
+                line,
+                &row.intent.unwrap_or_default(),
+                row.utt.as_deref(),
+                &row.annot_utt,
+            ),
+            Err(error) => found.note(line, json_problem(&error)),
         }
-        Ok(())
-    })?;
-    Ok(utterances)
+    }
+    Ok(found.finish())
+}
+
+/// An utterance with marks such as `[time : nine]`; `bare` is its text without them, if the corpus has it.
+pub(super) fn annotated(
+    found: &mut Collector<'_>,
+    line: usize,
+    intent: &str,
+    bare: Option<&str>,
+    marked: &str,
+) {
+    let pieces = parse(marked);
+    let (text, _) = raw::join(&pieces);
+    // Spaces differ in languages that are written without them.
+    let letters = |text: &str| text.split_whitespace().collect::<String>();
+    match bare.filter(|bare| letters(bare) != letters(&text)) {
+        Some(bare) => {
+            found.note(line, format!("the text with marks says `{text}`, that without them `{bare}`"))
+        }
+        None => found.pieces(line, intent, &pieces),
+    }
 }
 
 /// The partitions that occur in the file, in order of occurrence.
@@ -77,36 +102,21 @@ struct Row {
     annot_utt: String,
 }
 
-impl Row {
-    fn into_utterance(self, line: usize) -> Result<Utterance, String> {
-        let pieces = parse(&self.annot_utt);
-        let (words, labels) = markup::assemble(&pieces)?;
-        if let Some(utt) = &self.utt {
-            // Spaces differ in languages that are written without them.
-            let letters = |text: &str| text.split_whitespace().collect::<String>();
-            if letters(utt) != words.concat() {
-                return Err(format!("`annot_utt` says `{}` but `utt` says `{utt}`", words.join(" ")));
-            }
-        }
-        Ok(Utterance { words, labels, truth: None, intent: self.intent.unwrap_or_default(), line })
-    }
-}
-
 /// Cuts `[slot : text]` out of a line; any other bracket is text.
-fn parse(line: &str) -> Vec<Piece> {
+pub(super) fn parse(line: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let (mut plain, mut at) = (0, 0);
-    while let Some(open) = line[at..].find('[').map(|found| at + found) {
-        at = open + 1;
-        let Some(close) = line[open..].find(']').map(|found| open + found) else { break };
+    while let Some(close) = line[at..].find(']').map(|found| at + found) {
+        let open = line[at..close].rfind('[').map(|found| at + found);
+        at = close + 1;
+        let Some(open) = open else { continue };
         let Some((slot, text)) = line[open + 1..close].split_once(" : ") else { continue };
         let (slot, text) = (slot.trim(), text.trim());
-        if slot.is_empty() || slot.contains(['[', ' ']) || text.is_empty() {
+        if slot.is_empty() || slot.contains(' ') || text.is_empty() {
             continue;
         }
         pieces.push(Piece::plain(&line[plain..open]));
         pieces.push(Piece { text: text.to_owned(), slot: Some(slot.to_owned()) });
-        at = close + 1;
         plain = at;
     }
     pieces.push(Piece::plain(&line[plain..]));
@@ -131,7 +141,7 @@ mod tests {
             &expect!["1 i wake me at [nine am|time] on [friday|date]\n"],
         );
         check("[a : x] [a : y]", &expect!["1 i [x|a] [y|a]\n"]);
-        check("a [b] c] [d :e [t : f : g]", &expect!["1 i a [b] c] [d :e [f : g|t]\n"]);
+        check("a [b] c] [d :e [t : f : g]", &expect!["1 i a b c d e [f g|t]\n"]);
     }
 
     #[test]
@@ -140,7 +150,7 @@ mod tests {
         check(
             r#"{"utt": "a b", "annot_utt": "a [x : c]"}"#,
             &expect![[r#"
-                x.jsonl:1: `annot_utt` says `a c` but `utt` says `a b`
+                x.jsonl:1: the text with marks says `a c`, that without them `a b`
                 hint: name another format, or mend the line"#]],
         );
         check(

@@ -13,39 +13,66 @@
 //! ```
 
 pub mod check;
+mod clu;
+mod columns;
 pub mod conll;
 mod dataset;
+mod delimited;
+mod detect;
+mod dialogflow;
 mod finding;
 mod fingerprint;
 mod folder;
 mod format;
+pub mod hassil;
+mod json;
 mod jsonl;
+mod known;
+mod label_studio;
+mod luis;
 mod markup;
 mod massive;
 mod new_concepts;
 mod rasa;
+mod rasa_markdown;
+mod rasa_text;
+mod raw;
 mod scheme;
+mod slurp;
 mod snips;
+mod snips_yaml;
 mod source;
 mod stratify;
 pub mod stats;
 mod tagged;
 #[cfg(test)]
 mod tests;
+mod wit;
+mod word_tag;
 mod yaml;
 
 pub use dataset::{Split, read_split, splits};
 pub use finding::{Finding, Kind};
 pub use folder::FolderText;
-pub use format::{Format, demand_fit, read, to_jsonl, write, write_with};
+pub use format::{Format, demand_fit, read, to_jsonl, to_text, write, write_with};
+pub use known::KnownValue;
 pub use new_concepts::{NewValue, NewValues};
+pub use rasa::is_passed_over;
 pub use scheme::Scheme;
 
 pub use crate::utterance::{Corpus, Utterance};
 
 use finding::Log;
 
+use crate::text::Normalizer;
+
 impl Corpus {
+    /// The tokenizer that reads users' text as this corpus was read: fitted to its words, unless it was raw text.
+    pub fn normalizer(&self) -> Normalizer {
+        let words = self.utterances.iter().map(|utterance| utterance.words.as_slice());
+        if self.raw { Normalizer::default().keeping(words) } else { Normalizer::fit(words) }
+    }
+
     /// The utterances of each intent, intents in order of first occurrence.
     fn by_intent(&self) -> Vec<(&str, Vec<&Utterance>)> {
         let mut index = std::collections::HashMap::new();

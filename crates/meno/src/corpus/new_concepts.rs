@@ -141,7 +141,8 @@ impl NewValues {
                 }
             }
         }
-        Corpus { path: set.path.clone(), utterances }
+        let known_values = set.known_values.clone();
+        Corpus { path: set.path.clone(), utterances, known_values, raw: set.raw }
     }
 
     fn decks(&self, seed: u64) -> BTreeMap<&str, Deck<'_>> {

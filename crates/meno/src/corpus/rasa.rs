@@ -1,31 +1,62 @@
 //! Rasa NLU training data in YAML.
 //!
-//! Under `nlu` stand intents with `examples`, a block of lines such as `- to [Paris](city)` or
-//! `- to [LA]{"entity": "city", "role": "to", "value": "Los Angeles"}`. The slot is the entity, or `entity.role` if there
-//! is a role, since two roles are two slots. `value` and `group` are dropped. Synonyms, lookup tables, regular expressions
-//! and everything outside `nlu` are skipped. Rasa cannot quote brackets: a text whose brackets would be taken for marks is
-//! refused by the writer. Intents stand in the order in which they first occur.
+//! Under `nlu` stand intents with `examples`, a block of lines such as `- to [Paris](city)` ([`super::rasa_text`]).
+//! Synonyms, lookup tables, regular expressions of plain words and the values of entities are known values. Everything
+//! outside of `nlu` is skipped. Rasa cannot quote brackets: a text whose brackets would be taken for marks is refused by
+//! the writer. Intents stand in the order in which they first occur.
 
 use std::path::Path;
 
-use serde::Deserialize;
-
-use super::finding::{Kind, Log};
-use super::markup::{self, Piece};
-use super::source::{Source, json_problem};
+use super::finding::Log;
+use super::known::KnownValue;
+use super::raw::Collector;
+use super::source::Source;
 use super::yaml::{self, Node, Value};
-use super::{Corpus, Utterance, tagged};
+use super::{Corpus, markup, rasa_text, tagged};
 use crate::Result;
 
-pub(super) fn read(path: &Path, log: &mut Log) -> Result<Vec<Utterance>> {
+pub(super) fn read(path: &Path, log: &mut Log) -> Result<Corpus> {
     let source = Source::open(path, log)?;
-    let mut reader = Reader { path, log, utterances: Vec::new() };
+    let mut reader = Reader { found: Collector::new(path, log) };
     match yaml::parse(&source.text) {
         Ok(Some(document)) => reader.document(&document),
         Ok(None) => {}
-        Err((line, problem)) => reader.log.add(path, line, Kind::Syntax, problem),
+        Err((line, problem)) => reader.found.note(line, problem),
     }
-    Ok(reader.utterances)
+    Ok(reader.found.finish())
+}
+
+/// The sections that stand in files of a Rasa project beside its examples.
+const OTHER_SECTIONS: [&str; 14] = [
+    "stories",
+    "rules",
+    "responses",
+    "intents",
+    "entities",
+    "slots",
+    "forms",
+    "actions",
+    "session_config",
+    "pipeline",
+    "policies",
+    "recipe",
+    "endpoints",
+    "e2e_actions",
+];
+
+/// Whether a file belongs to a Rasa project but has no examples, so that a reader of its folder passes it over: its
+/// domain, stories, rules or configuration.
+pub fn is_passed_over(path: &Path) -> Result<bool> {
+    let source = Source::open(path, &mut Log::default())?;
+    Ok(yaml::parse(&source.text).ok().flatten().is_some_and(|document| other_section(&document).is_some()))
+}
+
+/// What a file of a Rasa project holds that has no examples: its first section, such as `stories`.
+fn other_section(document: &Node) -> Option<&'static str> {
+    if document.get("nlu").is_some() {
+        return None;
+    }
+    OTHER_SECTIONS.into_iter().find(|section| document.get(section).is_some())
 }
 
 /// The YAML of Rasa 3.
@@ -38,14 +69,8 @@ pub(super) fn render(corpus: &Corpus) -> Result<String> {
         }
         text += &format!("- intent: {}\n  examples: |\n", quote(intent));
         for utterance in utterances {
-            let mark = |text: &str, slot: &str| {
-                if slot.contains([':', ')']) {
-                    format!("[{text}]{}", serde_json::json!({ "entity": slot }))
-                } else {
-                    format!("[{text}]({slot})")
-                }
-            };
-            let line = markup::render(corpus, utterance, "Rasa", mark, parse)?;
+            let parse = |line: &str| rasa_text::parse(line).map(|example| example.pieces);
+            let line = markup::render(corpus, utterance, "Rasa", rasa_text::mark, parse)?;
             if let Some(character) = line.chars().find(|&character| !is_printable(character)) {
                 let problem = format!("YAML has no place for the character `{}`", character.escape_unicode());
                 return Err(tagged::cannot_hold(corpus, utterance, "Rasa", &problem));
@@ -57,133 +82,97 @@ pub(super) fn render(corpus: &Corpus) -> Result<String> {
 }
 
 struct Reader<'a> {
-    path: &'a Path,
-    log: &'a mut Log,
-    utterances: Vec<Utterance>,
+    found: Collector<'a>,
 }
 
 impl Reader<'_> {
     fn document(&mut self, document: &Node) {
         let Some(nlu) = document.get("nlu") else {
-            self.note(document.line, "there is no `nlu` section");
+            let has = other_section(document).map_or(String::new(), |section| format!(", but `{section}`"));
+            self.found.note(document.line, format!("there is no `nlu` section{has}"));
             return;
         };
         let Some(items) = nlu.list() else {
-            self.note(nlu.line, "`nlu` is not a list");
+            self.found.note(nlu.line, "`nlu` is not a list");
             return;
         };
         for item in items {
-            let Some(intent) = item.get("intent") else { continue };
-            let Some(name) = intent.text().filter(|name| !name.is_empty()) else {
-                self.note(intent.line, "an intent has no name");
-                continue;
-            };
-            match item.get("examples") {
-                Some(examples) => self.examples(name, examples),
-                None => self.note(intent.line, &format!("intent `{name}` has no `examples`")),
+            self.item(item);
+        }
+    }
+
+    fn item(&mut self, item: &Node) {
+        let kinds = ["intent", "synonym", "lookup", "regex"];
+        let found = kinds.into_iter().find_map(|kind| item.get(kind).map(|name| (kind, name)));
+        let Some((kind, name_node)) = found else { return };
+        let Some(name) = name_node.text().filter(|name| !name.is_empty()) else {
+            let article = if kind == "intent" { "an" } else { "a" };
+            self.found.note(name_node.line, format!("{article} {kind} has no name"));
+            return;
+        };
+        let Some(examples) = item.get("examples") else {
+            self.found.note(name_node.line, format!("{kind} `{name}` has no `examples`"));
+            return;
+        };
+        for (line, text) in self.examples(examples) {
+            match kind {
+                "intent" => example(&mut self.found, name, line, &text),
+                _ => self.found.known_values(rasa_value(kind, name, &text)),
             }
         }
     }
 
-    fn examples(&mut self, intent: &str, examples: &Node) {
+    /// The lines of a block, or the items of a list.
+    fn examples(&mut self, examples: &Node) -> Vec<(usize, String)> {
+        let mut found = Vec::new();
         match &examples.value {
             Value::Scalar(block) => {
                 for (line, text) in (examples.line..).zip(block.lines()) {
                     match text.strip_prefix('-') {
-                        Some(text) => self.example(intent, line, text),
+                        Some(text) => found.push((line, text.to_owned())),
                         None if text.trim().is_empty() => {}
-                        None => self.note(line, &format!("`{text}` does not begin with `- `")),
+                        None => self.found.note(line, format!("`{text}` does not begin with `- `")),
                     }
                 }
             }
             Value::List(items) => {
                 for item in items {
                     match item.text().or(item.get("text").and_then(Node::text)) {
-                        Some(text) => self.example(intent, item.line, text),
-                        None => self.note(item.line, "an example has no `text`"),
+                        Some(text) => found.push((item.line, text.to_owned())),
+                        None => self.found.note(item.line, "an example has no `text`"),
                     }
                 }
             }
-            Value::Map(_) => self.note(examples.line, "`examples` is neither a block of lines nor a list"),
-        }
-    }
-
-    fn example(&mut self, intent: &str, line: usize, text: &str) {
-        match parse(text).and_then(|pieces| markup::assemble(&pieces)) {
-            Ok((words, _)) if words.is_empty() => {
-                self.log.add(self.path, line, Kind::EmptyLine, "no words in this example");
+            Value::Map(_) => {
+                self.found.note(examples.line, "`examples` is neither a block of lines nor a list");
             }
-            Ok((words, labels)) => {
-                self.utterances.push(Utterance {
-                    words,
-                    labels,
-                    truth: None,
-                    intent: intent.to_owned(),
-                    line,
-                });
-            }
-            Err(problem) => self.note(line, &problem),
         }
-    }
-
-    fn note(&mut self, line: usize, problem: &str) {
-        self.log.add(self.path, line, Kind::Syntax, problem);
+        found
     }
 }
 
-/// Cuts marks out of an example; brackets that no mark follows are text, as in Rasa.
-fn parse(line: &str) -> Result<Vec<Piece>, String> {
-    let mut pieces = Vec::new();
-    let (mut plain, mut at) = (0, 0);
-    while let Some(open) = line[at..].find('[').map(|found| at + found) {
-        at = open + 1;
-        let Some(close) = line[open..].find(']').map(|found| open + found) else { break };
-        let Some((slot, length)) = mark(&line[close + 1..])? else { continue };
-        if close == open + 1 {
-            continue;
+/// One example of an intent.
+pub(super) fn example(found: &mut Collector<'_>, intent: &str, line: usize, text: &str) {
+    match rasa_text::parse(text) {
+        Ok(example) => {
+            rasa_text::suspicions(&example.pieces)
+                .into_iter()
+                .for_each(|problem| found.suspect(line, problem));
+            found.pieces(line, intent, &example.pieces);
+            found.known_values(example.known_values);
         }
-        pieces.push(Piece::plain(&line[plain..open]));
-        pieces.push(Piece { text: line[open + 1..close].to_owned(), slot: Some(slot) });
-        at = close + 1 + length;
-        plain = at;
+        Err(problem) => found.note(line, problem),
     }
-    pieces.push(Piece::plain(&line[plain..]));
-    Ok(pieces)
 }
 
-/// The slot and the length in bytes of the mark at the start of `text`, if there is one.
-fn mark(text: &str) -> Result<Option<(String, usize)>, String> {
-    let end_at = |close: &str| text.find(close).map(|found| found + close.len());
-    if text.starts_with('(') {
-        // The part after a colon is a synonym, in the style of Rasa 1.
-        let Some(end) = end_at(")") else { return Ok(None) };
-        let entity = text[1..end - 1].split(':').next().unwrap_or_default();
-        return Ok((!entity.is_empty()).then(|| (entity.to_owned(), end)));
+/// What a line of a synonym, a lookup table or a regular expression says; patterns that are no plain words say nothing.
+pub(super) fn rasa_value(kind: &str, name: &str, text: &str) -> Option<KnownValue> {
+    let text = text.trim();
+    match kind {
+        "synonym" => Some(KnownValue::new(None, text, Some(name))),
+        "regex" if !text.chars().all(|c| c.is_alphanumeric() || " '-_,".contains(c)) => None,
+        _ => Some(KnownValue::new(Some(name), text, None)),
     }
-    let (start, close) = if text.starts_with('{') {
-        (0, "}")
-    } else if text.starts_with("[{") {
-        // Several entities over one text; the first is taken.
-        (1, "}]")
-    } else {
-        return Ok(None);
-    };
-    let (Some(end), Some(brace)) = (end_at(close), end_at("}")) else { return Ok(None) };
-    let json = &text[start..brace];
-    let entity: Entity = serde_json::from_str(json)
-        .map_err(|error| format!("`{json}` is not an entity: {}", json_problem(&error)))?;
-    let slot = match entity.role {
-        Some(role) => format!("{}.{role}", entity.entity),
-        None => entity.entity,
-    };
-    Ok(Some((slot, end)))
-}
-
-#[derive(Deserialize)]
-struct Entity {
-    entity: String,
-    #[serde(default)]
-    role: Option<String>,
 }
 
 /// A YAML scalar on one line: plain where that is safe, else in double quotes, whose escapes are those of JSON.
@@ -218,7 +207,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::super::Format;
-    use super::super::tests::{check_error, check_read};
+    use super::super::tests::{check_error, check_read, known};
 
     #[test]
     fn reads_examples() {
@@ -227,20 +216,20 @@ mod tests {
             let input = format!("version: \"3.1\"\nnlu:\n- intent: go\n  examples: |\n{lines}");
             check_read(Format::Rasa, "x.yml", &input, expected);
         };
-        check("- to [New York](city)\n\n- now", &expect!["5 go to [New York|city]\n7 go now\n"]);
+        check("- To [New York](city).\n\n- now", &expect!["5 go to [new york|city]\n7 go now\n"]);
         check("\n- leading blank line", &expect!["6 go leading blank line\n"]);
         check("- [a](x) [b](x)[c](x)d", &expect!["5 go [a|x] [b|x] [c|x] d\n"]);
         check(
             r#"- [LA]{"entity": "city", "role": "to", "value": "L A"} x"#,
-            &expect!["5 go [LA|city.to] x\n"],
+            &expect!["5 go [la|city.to] x\n"],
         );
-        check(r#"- [LA][{"entity": "a"}, {"entity": "b"}] x"#, &expect!["5 go [LA|a] x\n"]);
-        check("- [ny](city:N Y) # [x] (y) [](z) [q", &expect!["5 go [ny|city] # [x] (y) [](z) [q\n"]);
+        check(r#"- [LA][{"entity": "a"}, {"entity": "b"}] x"#, &expect!["5 go [la|a] x\n"]);
+        check("- [ny](city:N Y) # [x] (y) [](z) [q", &expect!["5 go [ny|city] # x y z q\n"]);
     }
 
     #[test]
-    fn skips_what_it_does_not_need() {
-        check_read(
+    fn keeps_values_and_skips_the_rest() {
+        let corpus = check_read(
             Format::Rasa,
             "x.yml",
             "nlu:\n- synonym: a\n  examples: |\n    - b\n\
@@ -249,6 +238,19 @@ mod tests {
              - regex: e\n  examples: |\n    - \\d+\n\
              responses:\n  utter: [x]\n",
             &expect!["7 g hi [x|y]\n10 g hello\n"],
+        );
+        assert_eq!(known(&corpus), ["- b = a", "c d"]);
+        let corpus = check_read(
+            Format::Rasa,
+            "x.yml",
+            "nlu:\n- synonym: New York\n  examples: |\n    - NYC\n    - big apple\n\
+             - intent: g\n  examples: |\n    - to [nyc](city)\n    - to [LA]{\"entity\": \"city\", \"value\": \"Los Angeles\"}\n\
+             - regex: help\n  examples: |\n    - help me\n    - \\bhelp\\b\n",
+            &expect!["8 g to [nyc|city]\n9 g to [la|city]\n"],
+        );
+        assert_eq!(
+            known(&corpus),
+            ["- big apple = New York", "city LA = Los Angeles", "city NYC = New York", "help help me"]
         );
     }
 
@@ -277,6 +279,12 @@ mod tests {
             "version: 3\n",
             &expect![[r#"
                 x.yml:1: there is no `nlu` section
+                hint: name another format, or mend the line"#]],
+        );
+        check(
+            "version: 3\nstories:\n- story: x\n",
+            &expect![[r#"
+                x.yml:1: there is no `nlu` section, but `stories`
                 hint: name another format, or mend the line"#]],
         );
         check(

@@ -5,24 +5,26 @@
 //! where `slot_name` is the slot and `entity` its type. The second is written; intents stand in the order in which they
 //! first occur, so utterances of one intent move together.
 
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::finding::{Kind, Log};
+use super::Corpus;
+use super::finding::Log;
+use super::json::{Document, Pairs};
+use super::known::KnownValue;
 use super::markup::{self, Piece};
-use super::source::{LineCounter, Source, json_problem};
-use super::{Corpus, Utterance};
+use super::source::Source;
 use crate::Result;
 
-pub(super) fn read(path: &Path, log: &mut Log) -> Result<Vec<Utterance>> {
+pub(super) fn read(path: &Path, log: &mut Log) -> Result<Corpus> {
     let source = Source::open(path, log)?;
-    let mut reader = Reader { path, lines: LineCounter::new(&source.text), log, utterances: Vec::new() };
-    reader.document(&source.text);
-    Ok(reader.utterances)
+    let mut reader = Reader { document: Document::new(path, &source, log), slots: BTreeMap::new() };
+    reader.document();
+    Ok(reader.document.found.finish())
 }
 
 /// The dataset JSON of snips-nlu.
@@ -33,8 +35,7 @@ pub(super) fn render(corpus: &Corpus) -> Result<String> {
         let mut rows = Vec::new();
         for utterance in utterances {
             let pieces = markup::pieces(utterance);
-            let text: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
-            markup::demand_same(corpus, utterance, "Snips", markup::assemble(&pieces).ok(), &text)?;
+            markup::demand_markup(corpus, utterance, "Snips")?;
             let data: Vec<_> = pieces
                 .iter()
                 .map(|piece| match &piece.slot {
@@ -63,75 +64,71 @@ pub(super) fn render(corpus: &Corpus) -> Result<String> {
 }
 
 struct Reader<'a> {
-    path: &'a Path,
-    lines: LineCounter<'a>,
-    log: &'a mut Log,
-    utterances: Vec<Utterance>,
+    document: Document<'a>,
+    /// The slots of each entity.
+    slots: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl<'a> Reader<'a> {
-    fn document(&mut self, text: &'a str) {
-        let Some(Pairs(pairs)) = self.parse(text) else { return };
-        let nlu = pairs.iter().find(|(key, value)| key == "intents" && value.get().starts_with('{'));
-        let Some((_, intents)) = nlu else {
+    fn document(&mut self) {
+        let Some(Pairs(pairs)) = self.document.parse(self.document.text) else { return };
+        let part = |key: &str| pairs.iter().find(|(name, value)| name == key && value.get().starts_with('{'));
+        let Some((_, intents)) = part("intents") else {
             for (intent, rows) in pairs {
                 self.rows(&intent, rows.get());
             }
             return;
         };
-        let Some(Pairs(intents)) = self.parse(intents.get()) else { return };
+        let Some(Pairs(intents)) = self.document.parse(intents.get()) else { return };
         for (intent, value) in intents {
-            let Some(block) = self.parse::<Block<'a>>(value.get()) else { continue };
+            let Some(block) = self.document.parse::<Block<'a>>(value.get()) else { continue };
             self.rows(&intent, block.utterances.get());
+        }
+        if let Some((_, entities)) = part("entities") {
+            self.entities(entities.get());
         }
     }
 
     fn rows(&mut self, intent: &str, text: &'a str) {
-        let Some(rows) = self.parse::<Vec<&'a RawValue>>(text) else { return };
-        for row in rows {
-            let line = self.lines.line_of(row.get());
-            let Some(Row { data }) = self.parse(row.get()) else { continue };
-            let pieces: Vec<Piece> = data
-                .into_iter()
-                .map(|Datum { text, entity, slot_name }| Piece { text, slot: slot_name.or(entity) })
-                .collect();
-            match markup::assemble(&pieces) {
-                Ok((words, _)) if words.is_empty() => {
-                    self.log.add(self.path, line, Kind::EmptyLine, "no words in this utterance");
+        for (line, Row { data }) in self.document.items(text) {
+            let mut pieces = Vec::with_capacity(data.len());
+            for Datum { text, entity, slot_name } in data {
+                if let (Some(entity), Some(slot)) = (&entity, &slot_name) {
+                    self.slots.entry(entity.clone()).or_default().insert(slot.clone());
                 }
-                Ok((words, labels)) => {
-                    let intent = intent.to_owned();
-                    self.utterances.push(Utterance { words, labels, truth: None, intent, line });
-                }
-                Err(problem) => self.log.add(self.path, line, Kind::Syntax, problem),
+                pieces.push(Piece { text, slot: slot_name.or(entity) });
             }
+            self.document.found.pieces(line, intent, &pieces);
         }
     }
 
-    /// Parses a part of the document; an error is noted on its line in the whole.
-    fn parse<T: Deserialize<'a>>(&mut self, text: &'a str) -> Option<T> {
-        let first_line = self.lines.line_of(text);
-        serde_json::from_str(text)
-            .map_err(|error| {
-                let line = first_line + error.line().saturating_sub(1);
-                self.log.add(self.path, line, Kind::Syntax, json_problem(&error));
-            })
-            .ok()
+    fn entities(&mut self, text: &'a str) {
+        let Some(Pairs(entities)) = self.document.parse(text) else { return };
+        for (name, value) in entities {
+            let Some(Entity { data }) = self.document.parse(value.get()) else { continue };
+            let slots = self.slots.remove(&name).unwrap_or_else(|| BTreeSet::from([name]));
+            for slot in &slots {
+                for EntityValue { value, synonyms } in &data {
+                    let synonyms = synonyms.iter().map(String::as_str);
+                    self.document.found.known_values(KnownValue::with_synonyms(Some(slot), value, synonyms));
+                }
+            }
+        }
     }
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Block<'a> {
     #[serde(borrow)]
     utterances: &'a RawValue,
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Row {
     data: Vec<Datum>,
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Datum {
     text: String,
     #[serde(default)]
@@ -140,31 +137,18 @@ struct Datum {
     slot_name: Option<String>,
 }
 
-/// An object with its keys in order and its values unread.
-struct Pairs<'a>(Vec<(String, &'a RawValue)>);
+/// Built-in entities such as `snips/datetime` have no data.
+#[derive(Deserialize)]
+struct Entity {
+    #[serde(default)]
+    data: Vec<EntityValue>,
+}
 
-impl<'de> Deserialize<'de> for Pairs<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Pairs<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of intents")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut pairs = Vec::new();
-                while let Some(pair) = map.next_entry()? {
-                    pairs.push(pair);
-                }
-                Ok(Pairs(pairs))
-            }
-        }
-
-        deserializer.deserialize_map(InOrder)
-    }
+#[derive(Deserialize)]
+struct EntityValue {
+    value: String,
+    #[serde(default)]
+    synonyms: Vec<String>,
 }
 
 #[cfg(test)]
@@ -176,13 +160,15 @@ mod tests {
 
     #[test]
     fn reads_both_shapes() {
-        let check = |input: &str, expected: &Expect| check_read(Format::Snips, "x.json", input, expected);
+        let check = |input: &str, expected: &Expect| {
+            check_read(Format::Snips, "x.json", input, expected);
+        };
         check(
             r#"{"PlayMusic": [
   {"data": [{"text": "play "}, {"text": "the x", "entity": "artist"}, {"text": "."}]},
   {"data": [{"text": "stop"}, {"text": "ped"}]}
 ]}"#,
-            &expect!["2 PlayMusic play [the x|artist] .\n3 PlayMusic stopped\n"],
+            &expect!["2 PlayMusic play [the x|artist]\n3 PlayMusic stopped\n"],
         );
         check(
             r#"{"language": "en", "entities": {}, "intents": {
@@ -198,7 +184,7 @@ mod tests {
         check(
             "{\"A\": [\n {\"data\": [{\"txt\": \"a\"}]}]}",
             &expect![[r#"
-                x.json:2: missing field `text`, at column 22
+                x.json:2: missing field `text`, at column 23
                 hint: name another format, or mend the line"#]],
         );
         check(

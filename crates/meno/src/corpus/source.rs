@@ -84,33 +84,43 @@ impl Source {
     }
 }
 
-/// The line of a byte offset, for offsets that only grow.
-pub(super) struct LineCounter<'a> {
+/// The lines of byte offsets.
+pub(super) struct Lines<'a> {
     text: &'a str,
-    offset: usize,
-    line: usize,
+    /// Where the lines after the first begin.
+    starts: Vec<usize>,
 }
 
-impl<'a> LineCounter<'a> {
+impl<'a> Lines<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        LineCounter { text, offset: 0, line: 1 }
+        Lines { text, starts: text.match_indices('\n').map(|(at, _)| at + 1).collect() }
     }
 
     /// The line on which `part`, a slice of the text, begins.
-    pub(super) fn line_of(&mut self, part: &str) -> usize {
+    pub(super) fn line_of(&self, part: &str) -> usize {
+        self.place_of(part).0
+    }
+
+    /// The line on which `part` begins, and how many bytes of the line stand before it.
+    pub(super) fn place_of(&self, part: &str) -> (usize, usize) {
         let offset = part.as_ptr().addr().saturating_sub(self.text.as_ptr().addr());
-        let passed = self.text.as_bytes().get(self.offset..offset).unwrap_or_default();
-        self.line += passed.iter().filter(|&&byte| byte == b'\n').count();
-        self.offset = self.offset.max(offset);
-        self.line
+        let n_starts = self.starts.partition_point(|start| *start <= offset);
+        let start = n_starts.checked_sub(1).map_or(0, |last| self.starts[last]);
+        (n_starts + 1, offset - start)
     }
 }
 
 /// What serde_json says without its own place, which counts from the start of the slice it was given.
 pub(super) fn json_problem(error: &serde_json::Error) -> String {
+    json_problem_at(error, 0)
+}
+
+/// As [`json_problem`], in a slice with so many bytes before it on its first line.
+pub(super) fn json_problem_at(error: &serde_json::Error, before: usize) -> String {
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
-    format!("{message}, at column {}", error.column())
+    let before = if error.line() == 1 { before } else { 0 };
+    format!("{message}, at column {}", before + error.column())
 }
 
 #[cfg(test)]

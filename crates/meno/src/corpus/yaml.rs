@@ -33,6 +33,13 @@ impl Node {
         }
     }
 
+    pub(super) fn map(&self) -> &[(Node, Node)] {
+        match &self.value {
+            Value::Map(pairs) => pairs,
+            _ => &[],
+        }
+    }
+
     pub(super) fn list(&self) -> Option<&[Node]> {
         match &self.value {
             Value::List(nodes) => Some(nodes),
@@ -43,6 +50,16 @@ impl Node {
 
 /// The first document of a file; `Ok(None)` if there is none, else the line and what is wrong with it.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, (usize, String)> {
+    documents(text, 1).map(|documents| documents.into_iter().next())
+}
+
+/// All documents of a file.
+pub(super) fn parse_all(text: &str) -> Result<Vec<Node>, (usize, String)> {
+    documents(text, usize::MAX)
+}
+
+fn documents(text: &str, most: usize) -> Result<Vec<Node>, (usize, String)> {
+    let mut documents = Vec::new();
     let mut open: Vec<(Node, Option<Node>)> = Vec::new();
     for event in Parser::new_from_str(text) {
         let (event, span) =
@@ -68,7 +85,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, (usize, String)> {
         };
         let Some(node) = done else { continue };
         match open.last_mut() {
-            None => return Ok(Some(node)),
+            None => documents.push(node),
             Some((Node { value: Value::List(nodes), .. }, _)) => nodes.push(node),
             Some((Node { value: Value::Map(pairs), .. }, key)) => match mem::take(key) {
                 None => *key = Some(node),
@@ -76,6 +93,9 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, (usize, String)> {
             },
             Some((Node { value: Value::Scalar(_), .. }, _)) => unreachable!("scalars are never open"),
         }
+        if documents.len() >= most {
+            break;
+        }
     }
-    Ok(None)
+    Ok(documents)
 }

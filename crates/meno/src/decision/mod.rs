@@ -1,6 +1,6 @@
 //! What to do about what a tagger is unsure of: the only place with thresholds.
 //!
-//! Enters: an [`Assessment`]. Leaves: a [`Verdict`]: which words and spans are unknown, and whether the utterance is rejected. A
+//! Enters: an `Assessment`. Leaves: a `Verdict`: which words and spans are unknown, and whether the utterance is rejected. A
 //! word or a span whose uncertainty is **over** the threshold is unknown; what a tagger of spans takes to be outside of
 //! all spans never is. A [`Policy`] is all that the decision depends on. It is fitted on in-domain data that the tagger
 //! was not trained on, and stored in the model.

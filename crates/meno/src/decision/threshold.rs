@@ -24,7 +24,7 @@ pub struct Threshold {
     /// The median uncertainty of the words of the valid set: that of a word without any doubt.
     #[serde(default)]
     pub median: f64,
-    /// What budgets up to [`MAX_BUDGET`] give on the valid set, from the smallest on.
+    /// What budgets up to `MAX_BUDGET` give on the valid set, from the smallest on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offers: Vec<Offer>,
 }
@@ -94,7 +94,7 @@ impl Threshold {
         Threshold { value, budget: 0.0, f1_before: 0.0, f1_after: 0.0, median: value, offers: Vec::new() }
     }
 
-    /// The threshold that another budget gives on the same valid set; that of [`MAX_BUDGET`] for larger ones.
+    /// The threshold that another budget gives on the same valid set; that of `MAX_BUDGET` for larger ones.
     pub fn for_budget(&self, budget: f64) -> Result<Threshold> {
         if !budget.is_finite() {
             let hint = format!("a budget is a number of points of F1, such as {BUDGET:.1}");

@@ -23,7 +23,7 @@ use crate::{Error, Result};
 pub enum Measure {
     /// From the logits, calibrated if the model is.
     Logits(Score),
-    /// The variance of the first choice's probability over [`PASSES`] passes with dropout of a quarter.
+    /// The variance of the first choice's probability over `PASSES` passes with dropout of a quarter.
     Dropout,
     /// The same with Gaussian noise of variance 0.01 on the parameters.
     Noise,

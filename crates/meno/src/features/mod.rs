@@ -21,7 +21,7 @@ pub(crate) const UNKNOWN_WORD: u32 = 0;
 /// The vocabulary, the labels and the intents of a training corpus, and what else is known of words.
 #[derive(Clone, Debug, Default)]
 pub struct Features {
-    /// Words; [`UNKNOWN_WORD`] is the first.
+    /// Words; `UNKNOWN_WORD` is the first.
     pub words: Names,
     /// Slot labels; `O` is the first.
     pub labels: LabelSet,

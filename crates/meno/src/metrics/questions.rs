@@ -46,17 +46,25 @@ pub struct Questions {
     needless: usize,
 }
 
-/// Shares in percent.
+/// Shares in percent; where there was nothing to count they are not a number, and absent from JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct QuestionShares {
     /// Of the new concepts, those that went wrong without a question.
+    #[serde(skip_serializing_if = "is_nan")]
     pub silent_errors: f64,
     /// Of the new concepts, those that were asked about.
+    #[serde(skip_serializing_if = "is_nan")]
     pub asked: f64,
     /// Of the new concepts, those that were asked about though the guess was right.
+    #[serde(skip_serializing_if = "is_nan")]
     pub needless: f64,
     /// Of the utterances, those with a question whose guess was right.
+    #[serde(skip_serializing_if = "is_nan")]
     pub needless_utterances: f64,
+}
+
+fn is_nan(share: &f64) -> bool {
+    share.is_nan()
 }
 
 impl Questions {
@@ -78,9 +86,9 @@ impl Questions {
         }
     }
 
-    /// The shares; 0 of nothing.
+    /// The shares; not a number where there was nothing to count.
     pub fn shares(&self) -> QuestionShares {
-        let percent = |n: usize, of: usize| if of == 0 { 0.0 } else { 100.0 * n as f64 / of as f64 };
+        let percent = |n: usize, of: usize| if of == 0 { f64::NAN } else { 100.0 * n as f64 / of as f64 };
         QuestionShares {
             silent_errors: percent(self.silent, self.concepts),
             asked: percent(self.asked, self.concepts),
@@ -93,6 +101,14 @@ impl Questions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_not_counted_is_absent() {
+        let mut questions = Questions::default();
+        questions.add(&Utterance { labels: vec!["O".to_owned()], ..Utterance::default() }, &[]);
+        let json = serde_json::to_string(&questions.shares()).unwrap();
+        assert_eq!(json, r#"{"needless_utterances":0.0}"#);
+    }
 
     fn found(start: usize, end: usize, slot: &str, unknown: bool) -> Found {
         Found { start, end, slot: slot.into(), uncertainty: 0.0, unknown }

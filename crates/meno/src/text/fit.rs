@@ -3,7 +3,7 @@
 //! Each habit is decided by counting what speaks for each way of writing; where the corpus has nothing to say,
 //! the default of [`Settings`] stands. Whatever the decisions, words that they would change are kept.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::chars::{Class, class, lone_mark, plain};
 use super::{Case, Mark, Normalizer, Place, Settings};
@@ -26,9 +26,13 @@ pub(super) fn fit<'a, S: AsRef<str> + 'a>(utterances: impl IntoIterator<Item = &
         evidence.add_utterance(utterance);
     }
     evidence.add_words();
-    let mut normalizer = Normalizer::new(evidence.settings());
+    keep(Normalizer::new(evidence.settings()), &evidence.words.into_keys().collect())
+}
+
+/// Leaves those of `words` alone that the normaliser would change.
+pub(super) fn keep(mut normalizer: Normalizer, words: &HashSet<&str>) -> Normalizer {
     let mut kept = std::mem::take(&mut normalizer.settings.kept);
-    for word in evidence.words.keys() {
+    for word in words {
         let tokens = normalizer.read(word);
         if tokens.len() != 1 || tokens.iter().any(|token| token.word != *word) {
             kept.insert((*word).to_owned());

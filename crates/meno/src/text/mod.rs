@@ -22,7 +22,7 @@ mod fit;
 mod settings;
 mod split;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use settings::{Case, Mark, Place, Settings};
 
@@ -58,6 +58,14 @@ impl Normalizer {
     /// Finds the habits of a corpus in the words of its utterances.
     pub fn fit<'a, S: AsRef<str> + 'a>(utterances: impl IntoIterator<Item = &'a [S]>) -> Self {
         fit::fit(utterances)
+    }
+
+    /// The same habits, except that words of a corpus that they would change are left alone.
+    pub fn keeping<'a, S: AsRef<str> + 'a>(self, utterances: impl IntoIterator<Item = &'a [S]>) -> Self {
+        let words = utterances.into_iter().flatten().map(AsRef::as_ref);
+        let places = |(mark, default)| (mark, *self.settings.marks.get(&mark).unwrap_or(&default));
+        let marks = Mark::all().map(places).collect();
+        fit::keep(Normalizer::new(Settings { marks, ..self.settings }), &words.collect())
     }
 
     /// A normaliser with given habits.
@@ -124,6 +132,7 @@ impl Normalizer {
 }
 
 impl Default for Normalizer {
+    /// Reads raw text whose habits nobody knows: lower case, marks around words dropped.
     fn default() -> Self {
         Normalizer::new(Settings::default())
     }

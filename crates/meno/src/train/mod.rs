@@ -218,8 +218,7 @@ impl<'a> Fit<'a> {
     fn new(train: &Corpus, valid: Option<&'a Corpus>, settings: &'a TrainSettings) -> Result<Self> {
         demand_words(train)?;
         demand_short(train)?;
-        let normalizer =
-            Normalizer::fit(train.utterances.iter().map(|u| u.words.as_slice())).with_digits(true);
+        let normalizer = train.normalizer().with_digits(true);
         let form = |word: &str| normalizer.vocabulary_form(word).to_owned();
         let mut features = Features::fit(train.utterances.iter(), form);
         if settings.span_tagger().is_some() {

@@ -194,7 +194,7 @@ fn corpus(name: &str, skip: usize) -> Corpus {
         }
         utterance
     });
-    Corpus { path: name.into(), utterances: utterances.collect() }
+    Corpus { path: name.into(), utterances: utterances.collect(), ..Corpus::default() }
 }
 
 /// Stops after so many steps.

@@ -1,6 +1,6 @@
 //! How unsure a tagger is of words, of spans and of an utterance as a whole: pure functions that know no threshold.
 //!
-//! Enters: [`Decoded`]. Leaves: an [`Assessment`], numbers of which **higher = more unsure**, never cut off. What to do about
+//! Enters: `Decoded`. Leaves: an `Assessment`, numbers of which **higher = more unsure**, never cut off. What to do about
 //! them is the business of [`crate::decision`]. The weights of a score are data: they are stored in the model.
 
 mod span;

@@ -44,7 +44,7 @@ pub enum Score {
     /// logarithm.
     #[default]
     EntropyPlusOne,
-    /// Minus the variance of the [`TOP`] largest p, or of all if there are fewer: from -0.16 (sure) to 0. One
+    /// Minus the variance of the `TOP` largest p, or of all if there are fewer: from -0.16 (sure) to 0. One
     /// exponential.
     TopVariance,
     /// -sum p ln p, from 0 to ln K. One exponential.

@@ -22,6 +22,9 @@ pub(super) enum Values {
     Texts(Vec<String>),
 }
 
+/// An array of an `.npz` file has no more bytes: a few kilobytes can unpack to gigabytes of zeros.
+const LARGEST: u64 = 1 << 30;
+
 /// The arrays of an `.npz` file.
 pub(super) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
@@ -46,9 +49,21 @@ impl<'a> Archive<'a> {
             Err(zip::result::ZipError::FileNotFound) => return Ok(None),
             Err(error) => return Err(format!("the array `{name}` cannot be unpacked: {error}")),
         };
+        let too_large = |size: u64| {
+            format!("the array `{name}` unpacks to {size} bytes; more than {LARGEST} are not read")
+        };
+        if file.size() > LARGEST {
+            return Err(too_large(file.size()));
+        }
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)
+        // The size in the archive may be a lie.
+        (&mut file)
+            .take(LARGEST + 1)
+            .read_to_end(&mut bytes)
             .map_err(|error| format!("the array `{name}` cannot be unpacked: {error}"))?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(too_large(bytes.len() as u64));
+        }
         parse(&bytes).map(Some).map_err(|problem| format!("the array `{name}`: {problem}"))
     }
 }
