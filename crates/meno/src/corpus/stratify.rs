@@ -53,7 +53,8 @@ impl Corpus {
 
     /// All but the utterances.
     fn bare(&self) -> Corpus {
-        Corpus { path: self.path.clone(), ..Corpus::default() }
+        let Corpus { path, known_values, raw, .. } = self;
+        Corpus { path: path.clone(), utterances: Vec::new(), known_values: known_values.clone(), raw: *raw }
     }
 }
 
