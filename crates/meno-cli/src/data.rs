@@ -21,6 +21,7 @@ Examples:
   meno data check DIR                     exit 1 if something is found
   meno data convert DIR/train train.conll
   meno data convert nlu.yml OUT --to folder
+  meno data split nlu.yml OUT --test 0.2  train, valid and test, alike in intents and slots
   meno data new-concepts DIR/test --values cities.tsv --train DIR --out DIR/new
 
   meno data convert xsid.conll - --to jsonl --columns 2,4
@@ -81,9 +82,33 @@ enum Command {
         #[arg(long, value_name = "WORD,TAG")]
         columns: Option<String>,
     },
+    /// Cut a corpus into train, valid and test, each with its share of every intent and slot.
+    Split(SplitArgs),
     /// Put new values into a labelled set, to measure whether they are found.
     #[command(after_help = NEW_CONCEPTS)]
     NewConcepts(NewConceptsArgs),
+}
+
+#[derive(clap::Args)]
+struct SplitArgs {
+    /// A file of any format, a folder with seq.in, or a dataset, whose train split is cut.
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// The folder to write; it must not be there, or be empty.
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+    /// The share to validate on; 0 for none.
+    #[arg(long, value_name = "SHARE", default_value = "0.1")]
+    valid: f64,
+    /// The share to test on; 0 for none.
+    #[arg(long, value_name = "SHARE", default_value = "0.1")]
+    test: f64,
+    /// The format of what is written.
+    #[arg(long, value_name = "FORMAT", default_value = "folder")]
+    to: String,
+    /// What all randomness comes from.
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
 }
 
 const NEW_CONCEPTS: &str = "\
@@ -133,6 +158,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             };
             conversion.run(&input, &output)
         }
+        Command::Split(args) => split(&args),
         Command::NewConcepts(args) => new_concepts(&args),
     }
 }
@@ -165,6 +191,33 @@ fn check(dirs: &[PathBuf], json: bool) -> Result<ExitCode> {
         n => note(format_args!("{n} findings")),
     }
     Ok(ExitCode::from(u8::from(!findings.is_empty())))
+}
+
+fn split(args: &SplitArgs) -> Result<ExitCode> {
+    let shares = [1.0 - args.valid - args.test, args.valid, args.test];
+    if !(shares[0] > 0.0 && args.valid >= 0.0 && args.test >= 0.0) {
+        return Err(Error::Setting {
+            problem: format!("{} to validate on and {} to test on", args.valid, args.test),
+            hint: "both are shares such as 0.1, and something must be left to train on".to_owned(),
+        });
+    }
+    let format: Format = args.to.parse()?;
+    demand_empty(&args.output)?;
+    let corpus = read_split(&args.input, "train")?;
+    for (part, name) in corpus.split(&shares, args.seed).iter().zip(["train", "valid", "test"]) {
+        if part.utterances.is_empty() {
+            continue;
+        }
+        let mut path = args.output.join(name);
+        if let Some(extension) = format.extension() {
+            path.set_extension(extension);
+        }
+        std::fs::create_dir_all(&args.output)
+            .map_err(|source| Error::Write { path: args.output.clone(), source })?;
+        corpus::write(part, &path, format)?;
+        note(format_args!("{}: {}", path.display(), count(part.utterances.len(), "utterance")));
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn new_concepts(args: &NewConceptsArgs) -> Result<ExitCode> {

@@ -28,6 +28,7 @@ mod syntax;
 mod tag;
 mod token;
 mod train;
+mod training_data;
 
 use std::process::ExitCode;
 

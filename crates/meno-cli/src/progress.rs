@@ -1,4 +1,4 @@
-//! The progress of a training: one line on standard error that is drawn over, and only on a terminal.
+//! The progress of a training on standard error: one line that is drawn over on a terminal, elsewhere a line an epoch.
 
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use meno::train::{EpochReport, Progress, Watch};
 
 use crate::interrupt::Interrupt;
+use crate::output::note;
 use crate::style::{self, paint};
 
 /// Drawing more often than the eye sees would only cost time.
@@ -24,6 +25,10 @@ pub struct Watcher<'a> {
     /// The share that was done when the watch began; more than nothing if an earlier training goes on.
     done_before: Option<f64>,
     valid_slot_f1: Option<f64>,
+    /// Whether each epoch has a line where no line can be drawn over.
+    has_lines: bool,
+    /// Epochs in all.
+    epochs: usize,
     /// The epoch under way, from 1.
     pub epoch: usize,
 }
@@ -38,8 +43,15 @@ impl<'a> Watcher<'a> {
             drawn: None,
             done_before: None,
             valid_slot_f1: None,
+            has_lines: false,
+            epochs: 0,
             epoch: 1,
         }
+    }
+
+    /// With a line for each epoch where there is no terminal.
+    pub fn with_lines(self) -> Self {
+        Watcher { has_lines: !self.is_terminal, ..self }
     }
 
     /// Takes the line away and gives the time that was needed.
@@ -68,7 +80,7 @@ impl<'a> Watcher<'a> {
 
 impl Watch for Watcher<'_> {
     fn step(&mut self, progress: &Progress) -> ControlFlow<()> {
-        self.epoch = progress.epoch;
+        (self.epoch, self.epochs) = (progress.epoch, progress.epochs);
         let done = ((progress.epoch - 1) as f64 + progress.share) / progress.epochs as f64;
         let done_before = *self.done_before.get_or_insert(done);
         let drawn = self.drawn.unwrap_or(self.start);
@@ -83,7 +95,11 @@ impl Watch for Watcher<'_> {
     }
 
     fn epoch(&mut self, report: &EpochReport) {
-        self.valid_slot_f1 = Some(report.valid.slot_f1);
+        self.valid_slot_f1 = report.valid.as_ref().map(|valid| valid.slot_f1);
+        if self.has_lines {
+            let f1 = self.valid_slot_f1.map_or_else(String::new, |f1| format!("  valid slot F1 {f1:5.2}"));
+            note(format_args!("epoch {} of {}  loss {:6.4}{f1}", report.epoch, self.epochs, report.loss));
+        }
     }
 }
 

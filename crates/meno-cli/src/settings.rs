@@ -51,7 +51,7 @@ impl ArchitectureName {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "How to train")]
 pub struct TrainArgs {
-    /// Passes over the data (30, slot-gated 20).
+    /// Passes over the data, more by default where 30 are few steps (30, slot-gated 20).
     #[arg(long, value_name = "N")]
     epochs: Option<usize>,
     /// Utterances of a step (32, slot-gated 16).
@@ -75,6 +75,11 @@ pub struct TrainArgs {
 }
 
 impl TrainArgs {
+    /// Whether the length of the training was typed.
+    pub fn has_epochs(&self) -> bool {
+        self.epochs.is_some()
+    }
+
     /// `base` with what was typed.
     pub fn over(&self, base: TrainSettings) -> TrainSettings {
         TrainSettings {

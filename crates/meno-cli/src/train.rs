@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use meno::corpus::{self, Corpus};
 use meno::decision::{Growth, Policy, PolicySettings, Threshold};
 use meno::engine::Record;
 use meno::metrics::{Mode, Report};
@@ -22,16 +21,21 @@ use crate::progress::{Time, Watcher};
 use crate::settings::{ArchitectureName, CalibrationArgs, ThresholdArgs, TrainArgs};
 use crate::settings::{note_never_unknown, only_with, threads};
 use crate::style::Style;
+use crate::training_data::TrainingData;
 
 const EXAMPLES: &str = "\
 Examples:
+  meno train nlu.yml                          a Rasa bot; writes nlu.meno
   meno train data/concepts -o concepts.model
   meno train DIR -o my.model --seed 7 --epochs 40
   meno train DIR -o my.model --resume         after Ctrl-C
   meno train --print-config > my.toml         then meno train DIR -o my.model --config my.toml
 
-DIR has train, valid and perhaps test: folders with seq.in, seq.out and label, or files such as train.conll.
-If there is a test split, the model is measured on it at the end. The same data, settings and seed give the same bytes, whatever the threads.
+DATA is a file of any format that `meno data` reads, a folder with train and perhaps valid and test (folders with seq.in,
+seq.out and label, or files such as train.conll), or a Rasa project. Where there is no valid split, a part that is like the
+rest is held out; from fewer than 500 utterances nothing is, and five more trainings, each without a fifth, take its place.
+If there is a test split, the model is measured on it at the end. The same data, settings and seed give the same bytes,
+whatever the threads.
 
 The model finds concepts and names them; it knows words by their characters and by what is known of English words, and
 learns from mentions that are put in the place of others. Concepts that it is less sure of than a threshold are called
@@ -49,11 +53,11 @@ Ctrl-C stops after the step under way and keeps the best model so far, and besid
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The dataset: a folder with train, valid and perhaps test.
-    #[arg(value_name = "DIR", required_unless_present = "print_config")]
-    dir: Option<PathBuf>,
-    /// The model file to write.
-    #[arg(short, long, value_name = "MODEL", required_unless_present = "print_config")]
+    /// The dataset: a file of any format, a folder with train and perhaps valid and test, or a Rasa project.
+    #[arg(value_name = "DATA", required_unless_present = "print_config")]
+    data: Option<PathBuf>,
+    /// The model file to write; by default the name of the data with `.meno` behind it, in the current folder.
+    #[arg(short, long, value_name = "MODEL")]
     output: Option<PathBuf>,
     /// Which network to train: the span tagger, unless something is typed that only the slot-gated one has.
     #[arg(long, alias = "recipe", value_enum, value_name = "NAME", help_heading = "How to train")]
@@ -102,9 +106,9 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     }
     let job = Job::new(args)?;
     let interrupt = Interrupt::listen();
-    let mut watcher = Watcher::new(Some(&interrupt), style.stderr);
+    let mut watcher = Watcher::new(Some(&interrupt), style.stderr).with_lines();
     let options = Options { policy: job.policy.clone(), threads: job.threads, resume: job.resume.clone() };
-    let outcome = fit(&job.train, &job.valid, &job.settings, options, &mut watcher)?;
+    let outcome = fit(&job.data.train, job.data.validation(), &job.settings, options, &mut watcher)?;
     let epoch = watcher.epoch;
     let duration = watcher.finish();
     // Whatever came of it is saved, so that a second Ctrl-C may come.
@@ -124,7 +128,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
 
 /// Everything that a training needs, found to be there before it begins.
 struct Job {
-    dir: PathBuf,
+    path: PathBuf,
     output: PathBuf,
     checkpoint: PathBuf,
     settings: TrainSettings,
@@ -132,16 +136,13 @@ struct Job {
     threads: usize,
     json: bool,
     resume: Option<Checkpoint>,
-    train: Corpus,
-    valid: Corpus,
-    test: Option<Corpus>,
+    data: TrainingData,
 }
 
 impl Job {
     fn new(args: Args) -> Result<Self> {
-        let (Some(dir), Some(output)) = (args.dir.clone(), args.output.clone()) else {
-            unreachable!("both are required");
-        };
+        let Some(path) = args.data.clone() else { unreachable!("it is required") };
+        let output = args.output.clone().unwrap_or_else(|| named_after(&path));
         let mut checkpoint = output.clone().into_os_string();
         checkpoint.push(".checkpoint");
         let checkpoint = PathBuf::from(checkpoint);
@@ -152,7 +153,7 @@ impl Job {
                 checkpoint.display()
             ));
         }
-        let settings = settings(&args, resume.as_ref())?;
+        let mut settings = settings(&args, resume.as_ref())?;
         let architecture = if settings.span_tagger().is_some() {
             ArchitectureName::SpanTagger
         } else {
@@ -160,12 +161,17 @@ impl Job {
         };
         let policy = args.threshold.settings(architecture)?;
         atomic::demand_writable(&output)?;
-        let test = corpus::splits(&dir)?.into_iter().find(|split| split.name == "test");
+        let data = TrainingData::read(&path, &settings)?;
+        if resume.is_none()
+            && args.config.is_none()
+            && !args.train.has_epochs()
+            && settings.span_tagger().is_some()
+        {
+            settings = settings.for_corpus(data.train.utterances.len());
+        }
         Ok(Job {
-            train: corpus::read_split(&dir, "train")?,
-            valid: corpus::read_split(&dir, "valid")?,
-            test: test.map(|split| split.read()).transpose()?,
-            dir,
+            data,
+            path,
             output,
             checkpoint,
             settings,
@@ -177,7 +183,7 @@ impl Job {
     }
 
     fn print(&self, model: &Model, duration: Duration) -> Result<ExitCode> {
-        let test = match &self.test {
+        let test = match &self.data.test {
             Some(test) => Some(model.worker().evaluate(&test.utterances, Mode::Conlleval)?.report()),
             None => None,
         };
@@ -202,7 +208,10 @@ impl Job {
         let valid = (record.valid_slot_f1, record.valid_intent_accuracy);
         let mut lines = vec![
             format!("model  {}: epoch {} of {}", self.output.display(), record.epoch, self.settings.epochs),
-            format!("valid  {}", scores(valid, self.valid.utterances.len())),
+            match &self.data.valid {
+                Some(corpus) => format!("valid  {}", scores(valid, corpus.utterances.len())),
+                None => format!("folds  {}", scores(valid, self.data.train.utterances.len())),
+            },
         ];
         lines.extend(
             (test.as_ref()).map(|test| {
@@ -251,8 +260,8 @@ impl Job {
         }
         if kept.is_ok() {
             note(format_args!("{}: what is needed to go on", self.checkpoint.display()));
-            let (dir, output) = (quoted(&self.dir), quoted(&self.output));
-            note(format_args!("hint: to go on, type `meno train {dir} -o {output} --resume`"));
+            let (path, output) = (quoted(&self.path), quoted(&self.output));
+            note(format_args!("hint: to go on, type `meno train {path} -o {output} --resume`"));
         }
         kept?;
         saved?;
@@ -347,6 +356,14 @@ fn remove(checkpoint: &Path) {
         }
         _ => {}
     }
+}
+
+/// The model file for data whose name alone was typed.
+fn named_after(data: &Path) -> PathBuf {
+    let whole = data.canonicalize().unwrap_or_else(|_| data.to_owned());
+    let mut name = whole.file_stem().unwrap_or_else(|| "model".as_ref()).to_owned();
+    name.push(".meno");
+    PathBuf::from(name)
 }
 
 /// A path as it can be typed into a shell.

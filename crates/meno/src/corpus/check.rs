@@ -50,6 +50,9 @@ struct Part {
 
 /// The files that a split consists of.
 fn files(split: &Split) -> Vec<PathBuf> {
+    if !split.files.is_empty() {
+        return split.files.clone();
+    }
     if !split.path.is_dir() {
         return vec![split.path.clone()];
     }

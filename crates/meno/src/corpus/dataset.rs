@@ -1,11 +1,12 @@
-//! A dataset: a folder with `train`, `valid`, `test` and perhaps new-concept sets, each a folder or a file.
+//! A dataset: a folder with `train`, `valid`, `test` and perhaps new-concept sets, each a folder or a file; or a Rasa project,
+//! whose examples are in many files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::finding::Log;
 use super::format::{Format, read_leniently};
-use super::{Corpus, detect, folder, massive};
+use super::{Corpus, detect, folder, massive, rasa};
 use crate::{Error, Result};
 
 /// The splits that training and measuring know, with the names that others give them.
@@ -19,6 +20,8 @@ pub struct Split {
     pub name: String,
     /// The folder or file.
     pub path: PathBuf,
+    /// The files below a folder that make it up together, if there are several of them.
+    pub(super) files: Vec<PathBuf>,
     /// In a MASSIVE file that holds several splits, which one.
     partition: Option<String>,
 }
@@ -33,7 +36,22 @@ impl Split {
     }
 
     pub(super) fn read_leniently(&self, format: Option<Format>, log: &mut Log) -> Result<Corpus> {
-        read_leniently(&self.path, format, self.partition.as_deref(), log)
+        if self.files.is_empty() {
+            return read_leniently(&self.path, format, self.partition.as_deref(), log);
+        }
+        let mut whole = Corpus { path: self.path.clone(), raw: true, ..Corpus::default() };
+        for file in &self.files {
+            let corpus = read_leniently(file, format, None, log)?;
+            whole.utterances.extend(corpus.utterances);
+            whole.known_values.extend(corpus.known_values);
+        }
+        whole.known_values.sort();
+        whole.known_values.dedup();
+        Ok(whole)
+    }
+
+    fn new(name: String, path: &Path) -> Self {
+        Split { name, path: path.to_owned(), files: Vec::new(), partition: None }
     }
 }
 
@@ -48,7 +66,7 @@ pub fn splits(path: &Path) -> Result<Vec<Split>> {
         return file_splits(path, name);
     }
     if detect::of_folder(path).is_ok() {
-        return Ok(vec![Split { name, path: path.to_owned(), partition: None }]);
+        return Ok(vec![Split::new(name, path)]);
     }
     let candidates = candidates(path)?;
     let mut splits: Vec<Split> = Vec::new();
@@ -70,10 +88,13 @@ pub fn splits(path: &Path) -> Result<Vec<Split>> {
     others.sort_by(|a, b| a.name.cmp(&b.name));
     splits.extend(others);
     if splits.is_empty() {
+        splits = rasa_splits(path)?;
+    }
+    if splits.is_empty() {
         return Err(Error::Dataset {
             problem: format!("{} holds no split", path.display()),
             hint: "a dataset has `train`, `valid` and perhaps `test`: folders with seq.in, seq.out and label, or files \
-                   such as train.conll"
+                   such as train.conll; or files of Rasa NLU"
                 .to_owned(),
         });
     }
@@ -98,7 +119,7 @@ pub fn read_split(dir: &Path, name: &str) -> Result<Corpus> {
 }
 
 fn file_splits(path: &Path, name: String) -> Result<Vec<Split>> {
-    let whole = Split { name, path: path.to_owned(), partition: None };
+    let whole = Split::new(name, path);
     if Format::detect(path)? != Format::Massive {
         return Ok(vec![whole]);
     }
@@ -112,7 +133,7 @@ fn file_splits(path: &Path, name: String) -> Result<Vec<Split>> {
         .map(|partition| {
             let rank = rank(&partition).unwrap_or(NAMES.len());
             let name = NAMES.get(rank).map_or(partition.as_str(), |(name, _)| name).to_owned();
-            (rank, Split { name, path: path.to_owned(), partition: Some(partition) })
+            (rank, Split { partition: Some(partition), ..Split::new(name, path) })
         })
         .collect();
     splits.sort_by_key(|(rank, _)| *rank);
@@ -128,13 +149,52 @@ fn candidates(dir: &Path) -> Result<Vec<Split>> {
         let is_split = if path.is_dir() {
             path.join(folder::WORDS).is_file()
         } else {
-            path.extension().is_some() && Format::from_extension(&path).is_some()
+            // A file without an extension is one only by its name.
+            let is_named = NAMES.iter().any(|(_, aliases)| aliases.contains(&name.as_str()));
+            Format::from_extension(&path).is_some() && (path.extension().is_some() || is_named)
         };
         if is_split && !name.starts_with('.') {
-            candidates.push(Split { name, path, partition: None });
+            candidates.push(Split::new(name, &path));
         }
     }
     Ok(candidates)
+}
+
+/// How deep the examples of a Rasa project may lie: `data/nlu/smalltalk/greet.yml`.
+const RASA_DEPTH: usize = 4;
+
+/// The examples of a Rasa project: those below a folder `test` or `tests` are to test on, all others to train on. Its domain,
+/// configuration and stories are passed over.
+fn rasa_splits(dir: &Path) -> Result<Vec<Split>> {
+    let mut files = Vec::new();
+    rasa_files(dir, RASA_DEPTH, &mut files)?;
+    files.sort();
+    let is_test = |file: &PathBuf| {
+        let below = file.strip_prefix(dir).unwrap_or(file);
+        below.parent().is_some_and(|folder| folder.iter().any(|name| name == "test" || name == "tests"))
+    };
+    let (test, train): (Vec<_>, Vec<_>) = files.into_iter().partition(is_test);
+    let splits = [("train", train), ("test", test)].into_iter().filter(|(_, files)| !files.is_empty());
+    Ok(splits.map(|(name, files)| Split { files, ..Split::new(name.to_owned(), dir) }).collect())
+}
+
+fn rasa_files(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(dir).map_err(|source| Error::read(dir, source))? {
+        let path = entry.map_err(|source| Error::read(dir, source))?.path();
+        let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        if is_hidden {
+            continue;
+        }
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        if path.is_dir() && depth > 1 {
+            rasa_files(&path, depth - 1, files)?;
+        } else if matches!(extension, "yml" | "yaml") && Format::detect(&path)? == Format::Rasa {
+            files.extend((!rasa::is_passed_over(&path)?).then_some(path));
+        } else if extension == "md" && Format::detect(&path)? == Format::RasaMarkdown {
+            files.push(path);
+        }
+    }
+    Ok(())
 }
 
 /// Whether a split of unusual name is meant as one: text, JSON and YAML files beside a dataset often are not.

@@ -42,6 +42,7 @@ mod slurp;
 mod snips;
 mod snips_yaml;
 mod source;
+mod stratify;
 pub mod stats;
 mod tagged;
 #[cfg(test)]

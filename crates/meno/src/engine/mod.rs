@@ -32,6 +32,8 @@ pub use assessor::{Assessed, Assessor, Measure};
 
 pub use crate::features::{Features, Vectors};
 pub use crate::kernel::Instructions;
+#[cfg(feature = "train")]
+pub(crate) use policy::HeldOut;
 
 /// The longest utterance that is read as a whole; the attention over it takes memory with the square of this.
 ///

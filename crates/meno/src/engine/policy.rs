@@ -10,6 +10,13 @@ use crate::syntax::phrase::Rule;
 use crate::uncertainty::{Score, Scorer};
 use crate::utterance::Utterance;
 
+/// A model and in-domain utterances that it was not trained on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeldOut<'a> {
+    pub model: &'a Model,
+    pub utterances: &'a [Utterance],
+}
+
 impl Model {
     /// The policy that suits in-domain utterances: the lowest threshold that costs at most a budget of slot F1 on them, or
     /// keeps a promise. Nothing is ever unknown by it if they have no slot.
@@ -20,35 +27,29 @@ impl Model {
             return Ok(never);
         }
         match never.scorer {
-            Scorer::Span(_) => self.fit_span_policy(never, settings, valid),
+            Scorer::Span(_) => {
+                fit_span_policy(never, settings, &[HeldOut { model: self, utterances: valid }])
+            }
             Scorer::Token(score) => self.fit_token_policy(settings.score.unwrap_or(score), settings, valid),
         }
     }
 
-    fn fit_span_policy(
+    /// The same where several models, each trained on another part of the corpus, tell how this one will do, which was
+    /// trained on all of it. They find whole spans.
+    #[cfg(feature = "train")]
+    pub(crate) fn fit_policy_on_folds(
         &self,
-        policy: Policy,
         settings: &PolicySettings,
-        valid: &[Utterance],
+        folds: &[HeldOut<'_>],
     ) -> Result<Policy> {
-        let (mut scored, mut n_gold, mut out_of_scope) = (Vec::new(), 0, Vec::new());
-        let mut worker = self.clone().with_policy(policy.clone()).worker();
-        for utterance in valid.iter().filter(|utterance| !utterance.words.is_empty()) {
-            worker.tag(&utterance.words);
-            out_of_scope.push(worker.out_of_scope());
-            let gold = label::spans(&utterance.labels);
-            n_gold += gold.len();
-            scored.extend(worker.found().into_iter().map(|found| ScoredSpan {
-                uncertainty: found.uncertainty,
-                correct: gold.iter().any(|span| found.is(span)),
-            }));
+        settings.check()?;
+        let never = Policy::never(Model::default_scorer(&self.encoder));
+        let mut labels =
+            folds.iter().flat_map(|fold| fold.utterances).flat_map(|utterance| &utterance.labels);
+        if labels.all(|label| label == "O") {
+            return Ok(never);
         }
-        let threshold = Threshold::for_spans(settings.budget.unwrap_or(SPAN_BUDGET), &scored, n_gold)?;
-        let threshold = match settings.false_alarm {
-            None => threshold,
-            Some(share) => threshold.conformal(share, &scored)?,
-        };
-        Ok(Policy { threshold: Some(threshold), reject: reject_above(out_of_scope), ..policy })
+        fit_span_policy(never, settings, folds)
     }
 
     fn fit_token_policy(
@@ -92,6 +93,29 @@ impl Model {
             masked.utterances.iter().map(|utterance| worker.predict(&utterance.words)).collect();
         masked.choose(rules, &predictions)
     }
+}
+
+fn fit_span_policy(policy: Policy, settings: &PolicySettings, held_out: &[HeldOut<'_>]) -> Result<Policy> {
+    let (mut scored, mut n_gold, mut out_of_scope) = (Vec::new(), 0, Vec::new());
+    for HeldOut { model, utterances } in held_out {
+        let mut worker = (*model).clone().with_policy(policy.clone()).worker();
+        for utterance in utterances.iter().filter(|utterance| !utterance.words.is_empty()) {
+            worker.tag(&utterance.words);
+            out_of_scope.push(worker.out_of_scope());
+            let gold = label::spans(&utterance.labels);
+            n_gold += gold.len();
+            scored.extend(worker.found().into_iter().map(|found| ScoredSpan {
+                uncertainty: found.uncertainty,
+                correct: gold.iter().any(|span| found.is(span)),
+            }));
+        }
+    }
+    let threshold = Threshold::for_spans(settings.budget.unwrap_or(SPAN_BUDGET), &scored, n_gold)?;
+    let threshold = match settings.false_alarm {
+        None => threshold,
+        Some(share) => threshold.conformal(share, &scored)?,
+    };
+    Ok(Policy { threshold: Some(threshold), reject: reject_above(out_of_scope), ..policy })
 }
 
 impl Worker {

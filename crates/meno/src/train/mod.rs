@@ -4,6 +4,7 @@
 //! taken up again from a [`Checkpoint`] with the same result as if it had never stopped.
 
 mod checkpoint;
+mod folds;
 mod replacement;
 pub(crate) mod slot_gated;
 mod span_tagger;
@@ -55,8 +56,8 @@ pub struct EpochReport {
     pub epoch: usize,
     /// Its mean loss.
     pub loss: f64,
-    /// How the model does on the valid set.
-    pub valid: Report,
+    /// How the model does on the valid set, if there is one.
+    pub valid: Option<Report>,
     /// Whether it is the best so far.
     pub best: bool,
 }
@@ -118,6 +119,22 @@ impl Default for Options {
     }
 }
 
+/// What tells how good a model is, and what its policy is fitted on.
+#[derive(Clone, Copy, Debug)]
+pub enum Validation<'a> {
+    /// A corpus that is not trained on.
+    On(&'a Corpus),
+    /// Cross-validation, for corpora too small to set a part aside: so many further models are trained, each without one
+    /// part of the corpus, and tell how the model that is trained on all of it will do. For span taggers.
+    Folds(usize),
+}
+
+impl<'a> From<&'a Corpus> for Validation<'a> {
+    fn from(valid: &'a Corpus) -> Self {
+        Validation::On(valid)
+    }
+}
+
 /// Trains a model with one thread for each core. The valid set chooses the best epoch and fits the policy.
 pub fn train(train: &Corpus, valid: &Corpus, settings: &TrainSettings) -> Result<Model> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
@@ -125,9 +142,9 @@ pub fn train(train: &Corpus, valid: &Corpus, settings: &TrainSettings) -> Result
 }
 
 /// Trains a model. It is finished: it says what is unknown, by a policy fitted on the valid set, unless that has no slot.
-pub fn fit(
-    train: &Corpus,
-    valid: &Corpus,
+pub fn fit<'a>(
+    train: &'a Corpus,
+    valid: impl Into<Validation<'a>>,
     settings: &TrainSettings,
     options: Options,
     watch: &mut (dyn Watch + Send),
@@ -139,14 +156,25 @@ pub fn fit(
         .num_threads(threads)
         .build()
         .map_err(|e| Error::Threads { problem: format!("cannot start {threads} threads: {e}") })?;
-    pool.install(|| Fit::new(train, valid, settings, &options.policy)?.run(options.resume, watch))
+    let validation = valid.into();
+    pool.install(|| match validation {
+        Validation::On(valid) => {
+            demand_words(valid)?;
+            let fit = Fit::new(train, Some(valid), settings)?;
+            fit.run(options.resume, watch)?.finish(|best| {
+                let model = fit.model(best);
+                let policy = model.fit_policy(&options.policy, &valid.utterances)?;
+                Ok(model.with_policy(policy))
+            })
+        }
+        Validation::Folds(n_folds) => folds::fit(train, n_folds, settings, options, watch),
+    })
 }
 
 /// What stays the same during a training.
 struct Fit<'a> {
-    valid: &'a Corpus,
+    valid: Option<&'a Corpus>,
     settings: &'a TrainSettings,
-    policy: &'a PolicySettings,
     kernels: Kernels,
     fingerprint: String,
     normalizer: Normalizer,
@@ -168,16 +196,27 @@ struct Best {
     parameters: Parameters,
 }
 
-impl<'a> Fit<'a> {
-    fn new(
-        train: &Corpus,
-        valid: &'a Corpus,
-        settings: &'a TrainSettings,
-        policy: &'a PolicySettings,
-    ) -> Result<Self> {
-        for corpus in [train, valid] {
-            demand_words(corpus)?;
+/// How the epochs of a training ended.
+enum Ended {
+    Done { best: Best, checkpoint: Box<Checkpoint> },
+    Stopped { best: Option<Best>, checkpoint: Box<Checkpoint> },
+}
+
+impl Ended {
+    fn finish(self, finish: impl FnOnce(Best) -> Result<Model>) -> Result<Outcome> {
+        match self {
+            Ended::Done { best, .. } => Ok(Outcome::Finished(Box::new(finish(best)?))),
+            Ended::Stopped { best, checkpoint } => {
+                let best = best.map(|best| finish(best).map(Box::new));
+                Ok(Outcome::Stopped { best, checkpoint })
+            }
         }
+    }
+}
+
+impl<'a> Fit<'a> {
+    fn new(train: &Corpus, valid: Option<&'a Corpus>, settings: &'a TrainSettings) -> Result<Self> {
+        demand_words(train)?;
         demand_short(train)?;
         let normalizer = train.normalizer().with_digits(true);
         let form = |word: &str| normalizer.vocabulary_form(word).to_owned();
@@ -209,7 +248,6 @@ impl<'a> Fit<'a> {
         Ok(Fit {
             valid,
             settings,
-            policy,
             kernels: Kernels::best(),
             fingerprint: train.fingerprint(),
             normalizer,
@@ -219,7 +257,7 @@ impl<'a> Fit<'a> {
         })
     }
 
-    fn run(&self, resume: Option<Checkpoint>, watch: &mut (dyn Watch + Send)) -> Result<Outcome> {
+    fn run(&self, resume: Option<Checkpoint>, watch: &mut (dyn Watch + Send)) -> Result<Ended> {
         let (settings, features, examples) = (self.settings, &*self.features, &self.examples[..]);
         match &self.network {
             Untrained::SlotGated(network) => {
@@ -244,7 +282,7 @@ impl<'a> Fit<'a> {
         task: impl Task,
         resume: Option<Checkpoint>,
         watch: &mut (dyn Watch + Send),
-    ) -> Result<Outcome> {
+    ) -> Result<Ended> {
         let mut trainer = Trainer::new(task, self.kernels, self.settings.schedule());
         let mut best = match resume {
             Some(checkpoint) => checkpoint.restore(self, &mut trainer)?,
@@ -255,35 +293,33 @@ impl<'a> Fit<'a> {
             let stopped =
                 trainer.run_epoch(|share, loss| watch.step(&Progress { epoch, epochs, share, loss }));
             let ControlFlow::Continue(loss) = stopped else {
-                let checkpoint = Checkpoint::of(self, &mut trainer, best.as_ref());
-                let best = best.map(|best| self.finish(best).map(Box::new));
-                return Ok(Outcome::Stopped { best, checkpoint: Box::new(checkpoint) });
+                let checkpoint = Box::new(Checkpoint::of(self, &mut trainer, best.as_ref()));
+                return Ok(Ended::Stopped { best, checkpoint });
             };
-            let valid = self.evaluate(trainer.parameters())?;
+            let valid = self.valid.map(|valid| self.evaluate(trainer.parameters(), valid)).transpose()?;
+            let record = self.record(epoch, valid.as_ref());
             // Where the learning rate falls to nearly nothing, the last epoch is no worse than a lucky one.
             let is_best = self.settings.span_tagger().is_some()
-                || best.as_ref().is_none_or(|best| merit(&valid) > best.record.merit());
-            watch.epoch(&EpochReport { epoch, loss, valid: valid.clone(), best: is_best });
+                || best.as_ref().is_none_or(|best| record.merit() > best.record.merit());
+            watch.epoch(&EpochReport { epoch, loss, valid, best: is_best });
             if is_best {
-                best = Some(Best {
-                    record: self.record(epoch, &valid),
-                    parameters: trainer.parameters().clone(),
-                });
+                best = Some(Best { record, parameters: trainer.parameters().clone() });
             }
         }
+        let checkpoint = Box::new(Checkpoint::of(self, &mut trainer, best.as_ref()));
         match best {
-            Some(best) => Ok(Outcome::Finished(Box::new(self.finish(best)?))),
+            Some(best) => Ok(Ended::Done { best, checkpoint }),
             None => Err(Error::Trained { epoch: trainer.epoch() }),
         }
     }
 
-    fn record(&self, epoch: usize, valid: &Report) -> Record {
+    fn record(&self, epoch: usize, valid: Option<&Report>) -> Record {
         Record {
             settings: self.settings.clone(),
             corpus: self.fingerprint.clone(),
             epoch,
-            valid_slot_f1: valid.slot_f1,
-            valid_intent_accuracy: valid.intent_accuracy,
+            valid_slot_f1: valid.map_or(0.0, |valid| valid.slot_f1),
+            valid_intent_accuracy: valid.and_then(|valid| valid.intent_accuracy),
         }
     }
 
@@ -314,16 +350,10 @@ impl<'a> Fit<'a> {
         }
     }
 
-    fn finish(&self, best: Best) -> Result<Model> {
-        let model = self.model(best);
-        let policy = model.fit_policy(self.policy, &self.valid.utterances)?;
-        Ok(model.with_policy(policy))
-    }
-
     /// The valid set, shared out among the threads.
-    fn evaluate(&self, parameters: &Parameters) -> Result<Report> {
+    fn evaluate(&self, parameters: &Parameters, valid: &Corpus) -> Result<Report> {
         let model = self.model(Best { record: Record::default(), parameters: parameters.clone() });
-        let utterances = &self.valid.utterances;
+        let utterances = &valid.utterances;
         let parts: Vec<Evaluation> = (utterances.par_chunks(64))
             .map_init(|| model.worker(), |worker, part| worker.evaluate(part, Mode::Conlleval))
             .collect::<Result<_>>()?;
@@ -404,12 +434,8 @@ fn span_tagger_shape(
     }
 }
 
-/// What an epoch is chosen by: slot F1 and intent accuracy count the same.
-fn merit(report: &Report) -> f64 {
-    report.slot_f1 + report.intent_accuracy.unwrap_or(0.0)
-}
-
 impl Record {
+    /// What an epoch is chosen by: slot F1 and intent accuracy count the same.
     fn merit(&self) -> f64 {
         self.valid_slot_f1 + self.valid_intent_accuracy.unwrap_or(0.0)
     }

@@ -1,0 +1,109 @@
+//! Cross-validation: how good a model is, and what its policy is fitted on, where a corpus is too small to set a part aside.
+//!
+//! The model is trained on everything. Then the corpus is cut into parts that are alike, and a model is trained without each of
+//! them and evaluated on it; what they find, taken together, stands for a valid set.
+
+use std::ops::ControlFlow;
+
+use super::{Best, Ended, EpochReport, Fit, Options, Outcome, Progress, TrainSettings, Watch};
+use crate::corpus::Corpus;
+use crate::decision::PolicySettings;
+use crate::engine::HeldOut;
+use crate::metrics::{Evaluation, Mode};
+use crate::{Error, Model, Result};
+
+pub(super) fn fit(
+    train: &Corpus,
+    n_folds: usize,
+    settings: &TrainSettings,
+    options: Options,
+    watch: &mut (dyn Watch + Send),
+) -> Result<Outcome> {
+    demand_folds(train, n_folds, settings)?;
+    let mut part = Part { watch, idx: 0, of: n_folds + 1 };
+    let whole = Fit::new(train, None, settings)?;
+    let (best, checkpoint) = match whole.run(options.resume, &mut part)? {
+        Ended::Done { best, checkpoint } => (best, checkpoint),
+        // Nothing is known of it yet, so there is no policy for it.
+        Ended::Stopped { checkpoint, .. } => return Ok(Outcome::Stopped { best: None, checkpoint }),
+    };
+    let mut folds = Vec::new();
+    for (rest, held_out) in train.folds(n_folds, settings.seed) {
+        part.idx += 1;
+        match train_on(&rest, settings, &mut part)? {
+            Some(model) => folds.push((model, held_out)),
+            None => return Ok(Outcome::Stopped { best: None, checkpoint }),
+        }
+    }
+    finish(&whole, best, &folds, &options.policy).map(|model| Outcome::Finished(Box::new(model)))
+}
+
+fn demand_folds(train: &Corpus, n_folds: usize, settings: &TrainSettings) -> Result<()> {
+    let n_utterances = train.utterances.len();
+    let (problem, hint) = if settings.span_tagger().is_none() {
+        ("cross-validation is for span taggers".to_owned(), "set a part of the corpus aside to validate on")
+    } else if n_folds < 2 || n_folds > n_utterances {
+        (
+            format!("{n_folds} folds of {n_utterances} utterances"),
+            "there are at least 2, and an utterance for each",
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Error::Setting { problem, hint: hint.to_owned() })
+}
+
+/// A model of one part of the corpus; none if its training was stopped.
+fn train_on(
+    rest: &Corpus,
+    settings: &TrainSettings,
+    watch: &mut (dyn Watch + Send),
+) -> Result<Option<Model>> {
+    let fit = Fit::new(rest, None, settings)?;
+    match fit.run(None, watch)? {
+        Ended::Done { best, .. } => Ok(Some(fit.model(best))),
+        Ended::Stopped { .. } => Ok(None),
+    }
+}
+
+/// The model that was trained on everything, with what the folds say of it.
+fn finish(
+    whole: &Fit<'_>,
+    mut best: Best,
+    folds: &[(Model, Corpus)],
+    policy: &PolicySettings,
+) -> Result<Model> {
+    let mut evaluation = Evaluation::default();
+    for (model, held_out) in folds {
+        evaluation = evaluation.merge(model.worker().evaluate(&held_out.utterances, Mode::Conlleval)?);
+    }
+    let report = evaluation.report();
+    best.record.valid_slot_f1 = report.slot_f1;
+    best.record.valid_intent_accuracy = report.intent_accuracy;
+    let held_out: Vec<HeldOut<'_>> =
+        folds.iter().map(|(model, corpus)| HeldOut { model, utterances: &corpus.utterances }).collect();
+    let model = whole.model(best);
+    let policy = model.fit_policy_on_folds(policy, &held_out)?;
+    Ok(model.with_policy(policy))
+}
+
+/// One of several trainings, told as a part of all of them.
+struct Part<'w> {
+    watch: &'w mut (dyn Watch + Send),
+    idx: usize,
+    of: usize,
+}
+
+impl Watch for Part<'_> {
+    fn step(&mut self, progress: &Progress) -> ControlFlow<()> {
+        let &Progress { epoch, epochs, .. } = progress;
+        self.watch.step(&Progress { epoch: self.idx * epochs + epoch, epochs: self.of * epochs, ..*progress })
+    }
+
+    /// Only those of the model itself: the others are told apart by nothing.
+    fn epoch(&mut self, report: &EpochReport) {
+        if self.idx == 0 {
+            self.watch.epoch(report);
+        }
+    }
+}
