@@ -7,7 +7,7 @@ use meno::corpus::{self, Corpus};
 use meno::train::{TrainSettings, Validation};
 use meno::{Error, Result};
 
-use crate::output::note;
+use crate::output::{count, note};
 
 /// Below so many utterances none are set aside: cross-validation takes their place.
 const TOO_FEW: usize = 500;
@@ -31,7 +31,7 @@ impl TrainingData {
             |name: &str| splits.iter().find(|split| split.name == name).map(|split| split.read()).transpose();
         let train = match (read("train")?, &splits[..]) {
             (Some(train), _) => train,
-            (None, [only]) => only.read()?,
+            (None, [only]) if !matches!(only.name.as_str(), "valid" | "test") => only.read()?,
             (None, _) => corpus::read_split(path, "train")?,
         };
         let test = read("test")?;
@@ -49,6 +49,14 @@ impl TrainingData {
             return Ok(TrainingData { train, valid: None, test });
         }
         let (rest, held_out) = train.hold_out(settings.seed);
+        if held_out.utterances.is_empty() {
+            return Err(Error::Dataset {
+                problem: format!("{} has {} and no valid split", path.display(), count(n, "utterance")),
+                hint: format!(
+                    "at least {FOLDS} utterances are needed, and good models take a hundred or more"
+                ),
+            });
+        }
         note(format_args!(
             "note: there is no valid split, so {} of {n} utterances are held out to validate on",
             held_out.utterances.len()
