@@ -104,7 +104,11 @@ fn host() -> Result<String, String> {
 fn entries(root: &Path, program: &Path) -> Result<Vec<Entry>, String> {
     let file = |path: &str, bytes| Entry { path: path.to_owned(), bytes, is_program: false };
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut entries = vec![Entry { path: name, bytes: read(program)?, is_program: true }];
+    let bytes = read(program)?;
+    if !is_stripped(&bytes) {
+        return Err(format!("{} has a table of symbols; the profile dist must strip it", program.display()));
+    }
+    let mut entries = vec![Entry { path: name, bytes, is_program: true }];
     for (from, to) in FILES {
         entries.push(file(to, read(&root.join(from))?));
     }
@@ -121,6 +125,12 @@ fn entries(root: &Path, program: &Path) -> Result<Vec<Entry>, String> {
         entries.push(file(&format!("man/{}", page.file_name().to_string_lossy()), read(&page.path())?));
     }
     Ok(entries)
+}
+
+/// Whether an ELF file lists no section of symbols; other files have none by that name.
+fn is_stripped(bytes: &[u8]) -> bool {
+    let name = b"\0.symtab\0";
+    !bytes.windows(name.len()).any(|window| window == name)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
@@ -211,6 +221,12 @@ mod tests {
         }
         let expected = [("meno-1/man/meno.1", "page", 0o644), ("meno-1/meno", "program", 0o755)];
         assert_eq!(found, expected.map(|(path, text, mode)| (path.to_owned(), text.to_owned(), mode, 0)));
+    }
+
+    #[test]
+    fn a_table_of_symbols_is_seen() {
+        assert!(!is_stripped(b"\x7fELF\0.shstrtab\0.symtab\0.strtab\0"));
+        assert!(is_stripped(b"\x7fELF\0.shstrtab\0.dynsym\0"));
     }
 
     /// The sum is that of FIPS 180-2, appendix B.1.
