@@ -1,7 +1,7 @@
 //! CoNLL: a word and its tag on each line, a blank line between utterances.
 //!
 //! Columns are separated by tabs, or by spaces if a line has no tab. Which column holds what is found out by
-//! [`super::columns`], or stated in a [`Layout`]. A line that begins with `# ` is a comment; `# intent: PlayMusic` gives
+//! `columns.rs`, or stated in a [`Layout`]. A line that begins with `# ` is a comment; `# intent: PlayMusic` gives
 //! the intent of the utterance that follows, `# truth: O B-artist` the true labels of a new-concept set. In a file with
 //! an index before each word, every line that begins with `#` is a comment. `-DOCSTART-` lines are skipped.
 
