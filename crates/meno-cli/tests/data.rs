@@ -185,7 +185,7 @@ fn bad_input_is_an_error_with_its_place() {
         exit 2
         ---
         error: . holds no split
-        hint: a dataset has `train`, `valid` and perhaps `test`: folders with seq.in, seq.out and label, or files such as train.conll
+        hint: a dataset has `train`, `valid` and perhaps `test`: folders with seq.in, seq.out and label, or files such as train.conll; or files of Rasa NLU
     "#]],
     );
     check(

@@ -130,7 +130,7 @@ fn new_concepts_are_judged() {
     assert_eq!(names(&dir.path().join("o")), ["README.md", "questions.png", "questions.svg", "runs.json"]);
     assert!(table.starts_with("exit 0\n| data | mean | deviation |\n"), "{table}");
     assert!(
-        table.contains("| new concepts, F1, c |") && table.contains("| data/new refused, AUROC |"),
+        table.contains("| new concepts, strict F1 |") && table.contains("| data/new rejected, AUROC |"),
         "{table}"
     );
 }

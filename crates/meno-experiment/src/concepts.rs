@@ -1,6 +1,7 @@
 //! How well a model that scores whole spans does on what it knows and on what it has never seen.
 
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 use meno::corpus::Corpus;
 use meno::decision::{ScoredSpan, Threshold};
@@ -37,12 +38,20 @@ pub struct NewReport {
     #[serde(flatten)]
     pub scores: NewConceptScores,
     /// The share of new concepts whose boundaries were found, in percent.
-    #[serde(alias = "limits")]
+    #[serde(flatten, serialize_with = "under_both_names")]
     pub boundaries: f64,
     /// How often the uncertainty of a new concept, found with its boundaries, is above that of an in-domain one.
     pub auroc: Option<f64>,
     /// What is asked, in percent.
     pub questions: QuestionShares,
+}
+
+/// Writes it as `boundaries`, and for one version as `limits`, as it was called before.
+fn under_both_names<S: Serializer>(boundaries: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut fields = serializer.serialize_struct("Boundaries", 2)?;
+    fields.serialize_field("boundaries", boundaries)?;
+    fields.serialize_field("limits", boundaries)?;
+    fields.end()
 }
 
 /// A model on in-domain utterances and, if there are any, on utterances with new concepts.

@@ -83,7 +83,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
         cells: Cells::of(&evaluated, published),
     };
     report.write(&evaluated)?;
-    print(report.table("c"))?;
+    print(report.table("strict"))?;
     note(format_args!("{}: tables, numbers and pictures", args.run.out.join("README.md").display()));
     Ok(ExitCode::SUCCESS)
 }

@@ -85,14 +85,19 @@ pub fn folder(files: &[(&str, &[u8])]) -> TempDir {
     dir
 }
 
+/// What the valid split has more than [`TINY`]: one that is all in train is refused.
+const ONLY_VALID: [(&str, &str); 3] =
+    [("seq.in", "play please\n"), ("seq.out", "O O\n"), ("label", "play\n")];
+
 /// A folder with a dataset `data`, all of whose splits are [`TINY`].
 pub fn tiny_dataset() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     for split in ["train", "valid", "test"] {
         let split = dir.path().join("data").join(split);
         fs::create_dir_all(&split).unwrap();
-        for (name, text) in tiny() {
-            fs::write(split.join(name), text).unwrap();
+        for ((name, text), (_, more)) in tiny().into_iter().zip(ONLY_VALID) {
+            let more = if split.ends_with("valid") { more } else { "" };
+            fs::write(split.join(name), text + more).unwrap();
         }
     }
     dir
