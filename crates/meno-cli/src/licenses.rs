@@ -12,11 +12,11 @@ first, and the crates that follow, with their licences.";
 
 /// What is in the program besides crates of others, and under which terms.
 const PARTS: [(&str, &str); 6] = [
-    ("meno: the MIT licence", include_str!("../../../LICENSE-MIT")),
-    ("meno: the Apache licence", include_str!("../../../LICENSE-APACHE")),
-    ("the table of English words", include_str!("../../meno-english/NOTICE")),
-    ("the syntax model for English", include_str!("../../meno-english-syntax/NOTICE")),
-    ("LICENSE-CC-BY-SA-4.0", include_str!("../../meno-english-syntax/LICENSE-CC-BY-SA-4.0")),
+    ("meno: the MIT licence", include_str!("../LICENSE-MIT")),
+    ("meno: the Apache licence", include_str!("../LICENSE-APACHE")),
+    ("the table of English words", meno_english::NOTICE),
+    ("the syntax model for English", meno_english_syntax::NOTICE),
+    ("LICENSE-CC-BY-SA-4.0", meno_english_syntax::LICENSE),
     ("the letters of pictures, and SQLite", OTHERS),
 ];
 const OTHERS: &str = "\

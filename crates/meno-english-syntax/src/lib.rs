@@ -5,3 +5,9 @@
 
 /// The model file that `meno::syntax::Syntax::load` reads.
 pub static SYNTAX: &[u8] = include_bytes!("../english.syntax");
+
+/// What it was made from, and by whom.
+pub const NOTICE: &str = include_str!("../NOTICE");
+
+/// Its licence, CC BY-SA 4.0.
+pub const LICENSE: &str = include_str!("../LICENSE-CC-BY-SA-4.0");

@@ -7,3 +7,6 @@
 ///
 /// A safetensors file. A model refers to it as `english.v1`.
 pub static VECTORS: &[u8] = include_bytes!("../english.vectors");
+
+/// The licences of what it was made from.
+pub const NOTICE: &str = include_str!("../NOTICE");
