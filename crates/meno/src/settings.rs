@@ -9,6 +9,9 @@ pub use crate::encoder::Calibration;
 /// Steps below which the default tagger is undertrained (docs/corpora.md).
 const MIN_STEPS: usize = 2500;
 
+/// More epochs than these teach nothing more, however few their steps are.
+const MAX_EPOCHS: usize = 400;
+
 /// How to train. The default is a span tagger; [`TrainSettings::slot_gated`] is the tagger of the paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Flat", into = "Flat")]
@@ -167,7 +170,8 @@ impl TrainSettings {
     /// With as many epochs as a corpus of so many utterances needs: small ones need more, since what counts is steps.
     pub fn for_corpus(self, n_utterances: usize) -> Self {
         let steps_of_epoch = n_utterances.div_ceil(self.batch.max(1)).max(1);
-        TrainSettings { epochs: self.epochs.max(MIN_STEPS.div_ceil(steps_of_epoch)), ..self }
+        let needed = MIN_STEPS.div_ceil(steps_of_epoch).min(MAX_EPOCHS);
+        TrainSettings { epochs: self.epochs.max(needed), ..self }
     }
 
     /// The slot-gated tagger: the defaults of Goo et al. (2018), read as `docs/math.md` says.
