@@ -10,7 +10,7 @@ import math
 import sys
 from pathlib import Path
 
-FIELDS = {"text", "intent", "tokens", "spans"}
+FIELDS = {"text", "decision", "intent", "tokens", "spans"}
 TOKEN_FIELDS = {"text", "start", "end", "label", "first_choice", "probability", "uncertainty", "unknown", "reason"}
 
 
@@ -88,7 +88,8 @@ def lowest_threshold(gold, choices, uncertainty, budget):
 
 def demand_fields(answers):
     for answer in answers:
-        demand(answer.keys() == FIELDS, f"an answer has the fields {sorted(answer)}")
+        expected = FIELDS | {"about"} if answer["decision"] == "ask" else FIELDS
+        demand(answer.keys() == expected, f"an answer has the fields {sorted(answer)}")
         for token in answer["tokens"]:
             demand(token.keys() == TOKEN_FIELDS, f"a token has the fields {sorted(token)}")
             demand(answer["text"].encode()[token["start"] : token["end"]].decode() == token["text"], "wrong bytes")
