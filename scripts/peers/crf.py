@@ -4,7 +4,7 @@
     crf.py DIR [SPLIT] [--valid-too]
 
 DIR has folders `train`, SPLIT (default `test`) and, for --valid-too, `valid`, each with seq.in, seq.out and label.
-Prints one JSON object: slot_f1 (as conlleval and seqeval count) and intent_accuracy, in percent.
+Prints one JSON object: data, slot_f1 (as conlleval and seqeval count) and intent_accuracy, in percent.
 
 The CRF (python-crfsuite, L-BFGS, 100 iterations, c1 = c2 = 0.05) sees words at -2 to 2, their bigrams, shapes, and prefixes
 and suffixes of 1 to 4 letters. Intents: TF-IDF of words and of character n-grams, logistic regression (scikit-learn).
@@ -92,7 +92,7 @@ def main():
     train, test = read(args.dir / "train"), read(args.dir / args.split)
     if args.valid_too:
         train = tuple(a + b for a, b in zip(train, read(args.dir / "valid")))
-    print(json.dumps({"slot_f1": slots(train, test), "intent_accuracy": intents(train, test)}))
+    print(json.dumps({"data": args.dir.resolve().name, "slot_f1": slots(train, test), "intent_accuracy": intents(train, test)}))
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ fn build(root: &Path, target: &Path) -> Result<(), String> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command
-        .args(["build", "--profile", "dist", "--locked", "--package", "meno-cli"])
+        .args(["build", "--profile", "dist", "--locked", "--package", "meno-cli", "--all-features"])
         .env("CARGO_TARGET_DIR", target)
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .current_dir(root);

@@ -18,6 +18,9 @@ pub fn store_hint(error: &meno_store::Error) -> Option<Cow<'_, str>> {
     use meno_store::Error;
     match error {
         Error::NotThere { .. } => Some(Cow::Borrowed("`meno memory add` makes one; `--store` names another")),
+        Error::WithoutPostgres => Some(Cow::Borrowed(
+            "`cargo build --release --features postgres` makes one that has it; or name a file",
+        )),
         Error::NoConcept { .. } => Some(Cow::Borrowed("`meno memory list` shows the numbers")),
         Error::Engine(error) => hint(error),
         other => other.hint().map(Cow::Borrowed),

@@ -75,9 +75,9 @@ pub struct TrainArgs {
 }
 
 impl TrainArgs {
-    /// Whether the length of the training was typed.
-    pub fn has_epochs(&self) -> bool {
-        self.epochs.is_some()
+    /// `base` as a corpus of so many utterances needs it, with what was typed.
+    pub fn for_corpus(&self, base: TrainSettings, n_utterances: usize) -> TrainSettings {
+        self.over(base.for_corpus(n_utterances))
     }
 
     /// `base` with what was typed.

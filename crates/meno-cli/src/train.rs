@@ -162,12 +162,8 @@ impl Job {
         let policy = args.threshold.settings(architecture)?;
         atomic::demand_writable(&output)?;
         let data = TrainingData::read(&path, &settings)?;
-        if resume.is_none()
-            && args.config.is_none()
-            && !args.train.has_epochs()
-            && settings.span_tagger().is_some()
-        {
-            settings = settings.for_corpus(data.train.utterances.len());
+        if resume.is_none() && args.config.is_none() && settings.span_tagger().is_some() {
+            settings = args.train.for_corpus(settings, data.train.utterances.len());
         }
         Ok(Job {
             data,

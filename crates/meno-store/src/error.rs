@@ -15,6 +15,9 @@ pub enum Error {
         /// Why.
         problem: String,
     },
+    /// PostgreSQL was left out when this program was built.
+    #[error("this program was built without PostgreSQL")]
+    WithoutPostgres,
     /// There is no store there.
     #[error("there is no concept store at {store}")]
     NotThere {
@@ -79,6 +82,7 @@ impl Error {
             Error::Away { .. } => {
                 Some("what is known is still answered; try again when the database is back")
             }
+            Error::WithoutPostgres => Some("build it with the feature `postgres`, or name a file"),
             Error::NotThere { .. } => {
                 Some("the first concept that is added makes one; or name another store")
             }

@@ -31,6 +31,7 @@ mod error;
 mod journal;
 mod jsonl;
 mod memory;
+#[cfg(feature = "postgres")]
 mod postgres;
 mod schema;
 mod sql;
@@ -53,10 +54,14 @@ pub enum Access {
     Create,
 }
 
-/// Opens a store: `postgres://...` is a PostgreSQL database, all else the file of an SQLite one.
+/// Opens a store: `postgres://...` is a PostgreSQL database, for which the feature `postgres` is needed, all else the file of an
+/// SQLite one.
 pub fn open(location: &str, access: Access) -> Result<Box<dyn Store>> {
     if location.starts_with("postgres://") || location.starts_with("postgresql://") {
-        Ok(Box::new(postgres::Postgres::open(location, access)?))
+        #[cfg(feature = "postgres")]
+        return Ok(Box::new(postgres::Postgres::open(location, access)?));
+        #[cfg(not(feature = "postgres"))]
+        return Err(Error::WithoutPostgres);
     } else {
         Ok(Box::new(sqlite::Sqlite::open(location.as_ref(), access)?))
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use safetensors::tensor::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
-use crate::decision::{Growth, NamedThreshold, Policy, Threshold};
+use crate::decision::{Doubt, Growth, NamedThreshold, Policy, Threshold};
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape};
 use crate::encoder::{SpanTagger, SpanTaggerEncoder, SpanTaggerShape};
 use crate::engine::{English, Model, Record};
@@ -75,6 +75,8 @@ struct PolicyDocument {
     scorer: ScorerDocument,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     threshold: Option<Threshold>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    doubt: Option<Doubt>,
     out_of_scope: OutOfScopeDocument,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     growth: Option<Growth>,
@@ -112,6 +114,7 @@ impl From<&Policy> for PolicyDocument {
                 Scorer::Span(score) => ScorerDocument::Span(score),
             },
             threshold: policy.threshold.clone(),
+            doubt: policy.doubt,
             out_of_scope: OutOfScopeDocument::Utterance { intent, tokens, floor, reject: policy.reject },
             growth: policy.growth,
         }
@@ -127,6 +130,7 @@ impl From<&PolicyDocument> for Policy {
                 ScorerDocument::Span(score) => Scorer::Span(score),
             },
             threshold: document.threshold.clone(),
+            doubt: document.doubt,
             out_of_scope: OutOfScopeScore { intent, tokens, floor },
             reject,
             growth: document.growth,
@@ -359,7 +363,10 @@ fn policy(document: &Document, default: Scorer) -> Result<Policy, String> {
     if policy.is_span_level() != matches!(default, Scorer::Span(_)) {
         return Err(damaged(format!("the score {:?} is not for this architecture", policy.scorer.name())));
     }
-    let Policy { scorer, threshold, out_of_scope, reject, growth } = &policy;
+    let Policy { scorer, threshold, doubt, out_of_scope, reject, growth } = &policy;
+    if doubt.is_some_and(|doubt| !doubt.above.is_finite()) || (doubt.is_some() && !policy.is_span_level()) {
+        return Err(damaged("a doubt that is not finite, or not of spans"));
+    }
     if threshold.as_ref().is_some_and(|threshold| !threshold.value.is_finite()) {
         return Err(damaged("a threshold that is not finite"));
     }
@@ -389,7 +396,7 @@ fn policy_of_version_1(document: &Document, default: Scorer) -> Result<Policy, S
     let threshold = document.threshold.as_ref().map(|stored| stored.threshold.clone());
     let reject = document.concepts.as_ref().and_then(|concepts| concepts.reject);
     let out_of_scope = OutOfScopeScore::FORMAT_1;
-    Ok(Policy { scorer, threshold, out_of_scope, reject, growth: document.growth })
+    Ok(Policy { scorer, threshold, doubt: None, out_of_scope, reject, growth: document.growth })
 }
 
 fn texts(names: &Names) -> Vec<String> {

@@ -12,11 +12,12 @@ mod threshold;
 use serde::{Deserialize, Serialize};
 
 use crate::decoding::Decoded;
+use crate::label::OUTSIDE_LABEL;
 use crate::uncertainty::{Assessment, OutOfScopeScore, Score, Scorer};
 use crate::{Error, Result};
 
 pub use growth::{Growth, MaskedSlots, Predictions};
-pub use spans::{SPAN_BUDGET, ScoredSpan};
+pub use spans::{Doubt, SPAN_BUDGET, ScoredSpan};
 pub use threshold::{BUDGET, Offer, ScoredUtterance, Threshold};
 
 /// The share of in-domain utterances that are not rejected.
@@ -29,6 +30,8 @@ pub struct Policy {
     pub scorer: Scorer,
     /// Above which uncertainty a word or a span is unknown; nothing is if there is none.
     pub threshold: Option<Threshold>,
+    /// Which spans are so doubtful that the reading is better without them; none are if there is none.
+    pub doubt: Option<Doubt>,
     /// What measures how unlike the training set an utterance is.
     pub out_of_scope: OutOfScopeScore,
     /// Above which out-of-scope score an utterance is rejected; none is if there is none.
@@ -64,6 +67,7 @@ impl Policy {
         Policy {
             scorer,
             threshold: None,
+            doubt: None,
             out_of_scope: OutOfScopeScore::default(),
             reject: None,
             growth: None,
@@ -92,6 +96,23 @@ impl Policy {
             None => Threshold::stated(value),
         };
         Ok(Policy { threshold: Some(threshold), ..self.clone() })
+    }
+
+    /// Takes the spans that are too doubtful out of the reading. Those that are unknown remain, to be asked about.
+    pub(crate) fn settle(&self, assessment: &mut Assessment, decoded: &mut Decoded) {
+        let Some(Doubt { above, .. }) = self.doubt else { return };
+        let is_unknown = |uncertainty: f64| {
+            self.threshold.as_ref().is_some_and(|threshold| threshold.is_unknown(uncertainty))
+        };
+        let Decoded { labels, spans, .. } = decoded;
+        for (span, _) in spans.iter().zip(&assessment.spans).filter(|(_, uncertainty)| **uncertainty > above)
+        {
+            labels[span.start..span.end].fill(OUTSIDE_LABEL);
+        }
+        let stays = |uncertainty: f64| uncertainty <= above || is_unknown(uncertainty);
+        let mut of_span = assessment.spans.iter();
+        spans.retain(|_| of_span.next().is_none_or(|&uncertainty| stays(uncertainty)));
+        assessment.spans.retain(|&uncertainty| stays(uncertainty));
     }
 
     /// Decides about an utterance.
@@ -205,6 +226,29 @@ mod tests {
         assert_eq!(verdict.spans, [false, true]);
         assert_eq!(verdict.tokens, [false, false, false, true, true]);
         assert!(!verdict.reject);
+    }
+
+    #[test]
+    fn a_doubtful_span_is_no_part_of_the_reading_but_may_be_asked_about() {
+        let decoded = Decoded {
+            labels: vec![0, 1, 0, 3, 4],
+            spans: vec![span(1, 2), span(3, 5)],
+            ..Decoded::default()
+        };
+        let assessment = Assessment { tokens: vec![9.0, 5.0, 9.0, 7.0, 7.0], spans: vec![5.0, 7.0] };
+        let policy = Policy::never(Scorer::Span(SpanScore::default()));
+        let doubtful = Policy { doubt: Some(Doubt { above: 6.0, slot_f1: 90.0 }), ..policy.clone() };
+        for (policy, labels, spans) in [
+            (policy, [0, 1, 0, 3, 4], vec![5.0, 7.0]),
+            (doubtful.clone(), [0, 1, 0, 0, 0], vec![5.0]),
+            (doubtful.with_threshold(6.0).unwrap(), [0, 1, 0, 0, 0], vec![5.0, 7.0]),
+            (doubtful.with_threshold(8.0).unwrap(), [0, 1, 0, 0, 0], vec![5.0]),
+        ] {
+            let (mut decoded, mut assessment) = (decoded.clone(), assessment.clone());
+            policy.settle(&mut assessment, &mut decoded);
+            assert_eq!((&decoded.labels[..], &assessment.spans), (&labels[..], &spans));
+            assert_eq!(decoded.spans.len(), spans.len());
+        }
     }
 
     #[test]

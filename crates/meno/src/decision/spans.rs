@@ -1,5 +1,7 @@
 //! Thresholds for taggers that find whole spans.
 
+use serde::{Deserialize, Serialize};
+
 use super::threshold::{Offer, Threshold};
 use crate::{Error, Result};
 
@@ -15,7 +17,68 @@ pub struct ScoredSpan {
     pub correct: bool,
 }
 
+/// Above which uncertainty a span is more likely wrong than worth it: without such spans slot F1 is higher.
+///
+/// A tagger that was trained on little, or to find what it has never seen, finds too much. F1 is largest without the spans
+/// that are right with less than half its probability (Lipton, Elkan and Naryanaswamy 2014); where that lies is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Doubt {
+    /// The largest uncertainty of a span of the reading.
+    pub above: f64,
+    /// Slot F1 on the valid set without the others, in percent.
+    pub slot_f1: f64,
+}
+
+/// Held-out slots that it takes to say which spans are too doubtful.
+const ENOUGH_SLOTS: usize = 50;
+
+/// Points of F1 that leaving spans out has to gain.
+const WORTH_IT: f64 = 1.0;
+
+/// Points of F1 that are given up for a reading with more spans.
+const SLACK: f64 = 0.5;
+
+impl Doubt {
+    /// Where the doubt begins, on in-domain utterances that have `n_gold` slots and in which these spans were found; none if
+    /// little is gained by it, or there is too little to tell.
+    pub(crate) fn fit(spans: &[ScoredSpan], n_gold: usize) -> Option<Doubt> {
+        if n_gold < ENOUGH_SLOTS {
+            return None;
+        }
+        let mut spans = spans.to_vec();
+        spans.sort_by(|a, b| a.uncertainty.total_cmp(&b.uncertainty));
+        let mut n_correct = 0;
+        let mut choices = Vec::new();
+        for (idx, span) in spans.iter().enumerate() {
+            n_correct += usize::from(span.correct);
+            if spans.get(idx + 1).is_none_or(|next| next.uncertainty > span.uncertainty) {
+                let slot_f1 = 200.0 * n_correct as f64 / (idx + 1 + n_gold) as f64;
+                choices.push(Doubt { above: span.uncertainty, slot_f1 });
+            }
+        }
+        let all = choices.last()?.slot_f1;
+        let best = choices.iter().map(|choice| choice.slot_f1).fold(0.0, f64::max);
+        if best - all < WORTH_IT {
+            return None;
+        }
+        choices.into_iter().rfind(|choice| choice.slot_f1 >= best - SLACK)
+    }
+}
+
 impl Threshold {
+    /// The same, but not above this, so that what is left out of the reading is asked about.
+    pub(crate) fn at_most(&self, value: f64, spans: &[ScoredSpan]) -> Threshold {
+        if self.value <= value {
+            return self.clone();
+        }
+        let n_right =
+            |spans: &mut dyn Iterator<Item = &ScoredSpan>| spans.filter(|span| span.correct).count();
+        let before = n_right(&mut spans.iter());
+        let after = n_right(&mut spans.iter().filter(|span| span.uncertainty <= value));
+        let f1_after = self.f1_before * after as f64 / before.max(1) as f64;
+        Threshold { value, f1_after, ..self.clone() }
+    }
+
     /// The lowest threshold that costs at most `budget` points of slot F1 on in-domain utterances, which have `n_gold`
     /// slots and in which these spans were found. An unknown concept is a wrong prediction; its words stay its own, so
     /// F1 falls with the threshold.
@@ -98,6 +161,36 @@ mod tests {
         let threshold = Threshold::for_spans(25.0, &spans("1+ 2+ 2+ 3-"), 4).unwrap();
         assert_eq!(threshold.value, 2.0);
         assert!(Threshold::for_spans(1.0, &[], 0).is_err());
+    }
+
+    /// So many right and wrong spans, all of one uncertainty.
+    fn many(uncertainty: f64, right: usize, wrong: usize) -> Vec<ScoredSpan> {
+        let span = |idx: usize| ScoredSpan { uncertainty, correct: idx < right };
+        (0..right + wrong).map(span).collect()
+    }
+
+    #[test]
+    fn spans_that_are_mostly_wrong_are_left_out() {
+        // F1 with the first 40: 72 / 100; with the next 20, half of them right, 92 / 120; with the last 40, 100 / 160.
+        let found = [many(1.0, 36, 4), many(2.0, 10, 10), many(3.0, 4, 36)].concat();
+        let doubt = Doubt::fit(&found, 60).unwrap();
+        assert_eq!(doubt.above, 2.0);
+        assert!((doubt.slot_f1 - 9200.0 / 120.0).abs() < 1e-9);
+        // What is asked about begins there, and all that is right above it is lost: 46 of 50.
+        let threshold = Threshold::for_spans(0.0, &found, 60).unwrap();
+        assert_eq!((threshold.value, threshold.f1_before), (3.0, 62.5));
+        let lower = threshold.at_most(doubt.above, &found);
+        assert_eq!((lower.value, lower.f1_after), (2.0, 57.5));
+        assert_eq!(threshold.at_most(4.0, &found), threshold);
+    }
+
+    #[test]
+    fn nothing_is_left_out_for_little_or_by_chance() {
+        // Without the last three, 196 / 198 instead of 196 / 201: 1.5 points. Without the last one 0.5 points.
+        assert_eq!(Doubt::fit(&[many(1.0, 98, 0), many(2.0, 0, 3)].concat(), 100).unwrap().above, 1.0);
+        assert_eq!(Doubt::fit(&[many(1.0, 98, 0), many(2.0, 0, 1)].concat(), 100), None);
+        assert_eq!(Doubt::fit(&[many(1.0, 40, 0), many(2.0, 0, 40)].concat(), 49), None);
+        assert_eq!(Doubt::fit(&[], 100), None);
     }
 
     #[test]

@@ -132,6 +132,13 @@ impl Model {
         &self.policy
     }
 
+    /// The same model with the policy that was fitted on its valid set, by which it is better or worse there.
+    #[cfg(feature = "train")]
+    pub(crate) fn with_fitted_policy(mut self, policy: Policy) -> Self {
+        self.record.valid_slot_f1 = policy.doubt.map_or(self.record.valid_slot_f1, |doubt| doubt.slot_f1);
+        self.with_policy(policy)
+    }
+
     /// The same model with another policy.
     pub fn with_policy(self, policy: Policy) -> Self {
         Model { policy: Arc::new(policy), ..self }
@@ -272,10 +279,12 @@ impl Worker {
         }
     }
 
+    /// Says how unsure it all is, and leaves out what is too doubtful.
     fn assess(&mut self, policy: &Policy) {
         let novelty: Vec<Novelty> = self.decoded.spans.iter().map(|span| self.novelty(span)).collect();
         let precision = Precision::Single(self.kernels);
         self.assessment.assess(&policy.scorer, &mut self.decoded, novelty.into_iter(), precision);
+        policy.settle(&mut self.assessment, &mut self.decoded);
     }
 
     fn novelty(&self, span: &Hypothesis) -> Novelty {

@@ -2,7 +2,7 @@
 
 use super::{Model, Worker};
 use crate::Result;
-use crate::decision::{BUDGET, SPAN_BUDGET, ScoredSpan, ScoredUtterance, Threshold, reject_above};
+use crate::decision::{BUDGET, Doubt, SPAN_BUDGET, ScoredSpan, ScoredUtterance, Threshold, reject_above};
 use crate::decision::{Growth, MaskedSlots, Phrases, Policy, PolicySettings, Predictions};
 use crate::label;
 use crate::math::largest;
@@ -111,11 +111,13 @@ fn fit_span_policy(policy: Policy, settings: &PolicySettings, held_out: &[HeldOu
         }
     }
     let threshold = Threshold::for_spans(settings.budget.unwrap_or(SPAN_BUDGET), &scored, n_gold)?;
-    let threshold = match settings.false_alarm {
-        None => threshold,
-        Some(share) => threshold.conformal(share, &scored)?,
+    let doubt = Doubt::fit(&scored, n_gold);
+    let threshold = match (settings.false_alarm, doubt) {
+        (Some(share), _) => threshold.conformal(share, &scored)?,
+        (None, Some(doubt)) => threshold.at_most(doubt.above, &scored),
+        (None, None) => threshold,
     };
-    Ok(Policy { threshold: Some(threshold), reject: reject_above(out_of_scope), ..policy })
+    Ok(Policy { threshold: Some(threshold), doubt, reject: reject_above(out_of_scope), ..policy })
 }
 
 impl Worker {

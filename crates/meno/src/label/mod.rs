@@ -10,7 +10,7 @@ mod set;
 use std::borrow::Cow;
 
 pub use names::Names;
-pub(crate) use set::{Boundary, begin_label, inside_label, paired_spans, parts};
+pub(crate) use set::{Boundary, OUTSIDE_LABEL, begin_label, inside_label, paired_spans, parts};
 pub use set::{LabelSet, SlotId};
 
 /// The slot of a new concept.

@@ -117,6 +117,9 @@ impl Default for LabelSet {
     }
 }
 
+/// The label of a word outside of all slots in a paired set.
+pub(crate) const OUTSIDE_LABEL: u32 = 0;
+
 /// The label with which a slot begins in a paired set.
 pub(crate) fn begin_label(slot: SlotId) -> u32 {
     1 + 2 * slot

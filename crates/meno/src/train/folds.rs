@@ -84,7 +84,7 @@ fn finish(
         folds.iter().map(|(model, corpus)| HeldOut { model, utterances: &corpus.utterances }).collect();
     let model = whole.model(best);
     let policy = model.fit_policy_on_folds(policy, &held_out)?;
-    Ok(model.with_policy(policy))
+    Ok(model.with_fitted_policy(policy))
 }
 
 /// One of several trainings, told as a part of all of them.

@@ -164,7 +164,7 @@ pub fn fit<'a>(
             fit.run(options.resume, watch)?.finish(|best| {
                 let model = fit.model(best);
                 let policy = model.fit_policy(&options.policy, &valid.utterances)?;
-                Ok(model.with_policy(policy))
+                Ok(model.with_fitted_policy(policy))
             })
         }
         Validation::Folds(n_folds) => folds::fit(train, n_folds, settings, options, watch),
