@@ -23,11 +23,13 @@ use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape, SpanT
 use crate::engine::{MAX_WORDS, Model, Record};
 use crate::features::{Alphabet, Example, Features, Forms, Lexicon, Vectors, first_intent};
 use crate::kernel::Kernels;
+use crate::memory::KnownValues;
 use crate::metrics::{Evaluation, Mode, Report};
 use crate::nn::{Layout, Network, Parameters, Schedule, Task, Trainer};
 use crate::text::Normalizer;
 use crate::{Error, Result};
 
+use replacement::known_mentions;
 use slot_gated::SlotGatedTask;
 use span_tagger::SpanTaggerTask;
 
@@ -179,6 +181,7 @@ struct Fit<'a> {
     fingerprint: String,
     normalizer: Normalizer,
     features: Arc<Features>,
+    known_values: Arc<KnownValues>,
     examples: Vec<Example>,
     network: Untrained<'a>,
 }
@@ -251,6 +254,7 @@ impl<'a> Fit<'a> {
             kernels: Kernels::best(),
             fingerprint: train.fingerprint(),
             normalizer,
+            known_values: Arc::new(KnownValues::fit(&train.known_values, &features.labels.slots())),
             features: Arc::new(features),
             examples,
             network,
@@ -264,7 +268,8 @@ impl<'a> Fit<'a> {
                 self.train(SlotGatedTask::new(network, examples, settings), resume, watch)
             }
             Untrained::SpanTagger { network, tagger, forms } => {
-                let task = SpanTaggerTask::new(network, settings, tagger, features, forms, examples);
+                let known = known_mentions(self.known_values.values(), &self.normalizer, features);
+                let task = SpanTaggerTask::new(network, settings, tagger, features, forms, examples, known);
                 self.train(task, resume, watch)
             }
         }
@@ -345,6 +350,7 @@ impl<'a> Fit<'a> {
             encoder,
             outside_penalty,
             policy: Arc::new(policy),
+            known_values: self.known_values.clone(),
             syntax: None,
             record,
         }
