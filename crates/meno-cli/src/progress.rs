@@ -16,7 +16,7 @@ use crate::style::{self, paint};
 /// Drawing more often than the eye sees would only cost time.
 const INTERVAL: Duration = Duration::from_millis(80);
 
-/// So many lines at most tell of the epochs where none can be drawn over.
+/// About so many lines at most tell of the epochs where none can be drawn over.
 const MAX_LINES: usize = 40;
 
 /// Watches a training, shows how far it is, and stops it on Ctrl-C.
@@ -107,9 +107,9 @@ impl Watch for Watcher<'_> {
     }
 }
 
-/// Whether an epoch has a line of its own: each of a few, every so many of more, and the last.
+/// Whether an epoch has a line of its own: each of a few, every so many of more, the first and the last.
 fn has_line(epoch: usize, epochs: usize) -> bool {
-    epoch.is_multiple_of(epochs.div_ceil(MAX_LINES).max(1)) || epoch == epochs
+    epoch.is_multiple_of(epochs.div_ceil(MAX_LINES).max(1)) || epoch == 1 || epoch == epochs
 }
 
 /// Whether standard error is a terminal on which a line can be drawn over.
@@ -235,8 +235,8 @@ mod tests {
             |epochs: usize| -> Vec<usize> { (1..=epochs).filter(|&epoch| has_line(epoch, epochs)).collect() };
         assert_eq!(lines(3), [1, 2, 3]);
         assert_eq!(lines(40).len(), 40);
-        assert_eq!(lines(41).len(), 21);
-        assert_eq!((lines(2400).len(), lines(2400)[0]), (40, 60));
+        assert_eq!(lines(41).len(), 22);
+        assert_eq!((lines(2400).len(), &lines(2400)[..3]), (41, &[1, 60, 120][..]));
         assert_eq!(lines(101).last(), Some(&101));
     }
 

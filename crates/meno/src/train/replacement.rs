@@ -275,4 +275,37 @@ mod tests {
         assert!(!open(60, |i| if i == 0 { 10_000 } else { 1 }, name), "one value nearly always");
         assert!(!open(60, |_| 1, |i| i.to_string()), "numbers");
     }
+
+    #[test]
+    fn known_values_take_the_place_of_others() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<String>>();
+        let utterance = crate::utterance::Utterance {
+            words: words("with ham on it"),
+            labels: words("O B-topping O B-thing"),
+            ..Default::default()
+        };
+        let mut features = Features::fit([&utterance].into_iter(), str::to_owned);
+        features.labels = features.labels.paired();
+        let id = |label: &str| features.labels.id(label).unwrap();
+        let example = Example {
+            words: utterance.words.iter().map(|word| features.word(word)).collect(),
+            labels: utterance.labels.iter().map(|label| id(label)).collect(),
+            intent: 0,
+        };
+        let value = |slot, phrase| KnownValue::new(Some(slot), phrase, None);
+        let values = [value("topping", "Sun-dried ham!"), value("street", "it")];
+        let known = known_mentions(&values, &Normalizer::default(), &features);
+        let settings = MentionReplacement::default();
+        let examples = [example];
+        let mentions = Mentions::new(&settings, &features, &examples, None, known);
+        let slot =
+            |name: &str| features.labels.paired_slots().iter().position(|slot| **slot == *name).unwrap();
+        assert!(mentions.is_replaceable(slot("topping")) && !mentions.is_replaceable(slot("thing")));
+        let (new, ham) = (|word: &str| Word::New(word.to_owned()), Word::Known(features.word("ham")));
+        let [own, known] = [vec![ham.clone()], vec![new("sun"), new("dried"), ham]];
+        let mut random = Random::new(1);
+        let drawn: Vec<_> = (0..40).map(|_| mentions.draw(slot("topping"), &mut random)).collect();
+        assert!(drawn.iter().all(|value| [&own, &known].contains(&value)), "{drawn:?}");
+        assert!(drawn.contains(&own) && drawn.contains(&known), "{drawn:?}");
+    }
 }
