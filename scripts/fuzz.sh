@@ -21,7 +21,7 @@ printf '\0play the wall\nweather in rome\n---\nO B-album I-album\nO O B-city\n--
 printf '\001# intent: play\nplay O\nthe B-album\nwall I-album\n\nweather O\nrome B-city\n' >$seeds/corpus/conll
 printf '\002{"tokens":["play","thriller"],"ner_tags":["O","B-album"],"intent":"play"}\n' >$seeds/corpus/jsonl
 printf '\003{"language":"en","intents":{"play":{"utterances":[{"data":[{"text":"play "},{"text":"thriller","entity":"album","slot_name":"album"}]}]}}}' >$seeds/corpus/snips
-printf '\004nlu:\n- intent: play\n  examples: |\n    - play [thriller](album)\n    - put on [the wall]{"entity":"album"}\n' >$seeds/corpus/rasa
+printf '\004nlu:\n- intent: play\n  examples: |\n    - play [thriller](album)\n    - put on [the wall]{"entity":"album","value":"The Wall"}\n- synonym: thriller\n  examples: |\n    - thrillr\n- lookup: album\n  examples: |\n    - abbey road\n' >$seeds/corpus/rasa
 printf '\005{"id":"1","intent":"play","partition":"train","annot_utt":"play [album : the wall]"}\n' >$seeds/corpus/massive
 printf '\006play:O thriller:B-album <=> PlayMusic\n' >$seeds/corpus/word-tag
 printf '\007## intent:play\n- play [thriller](album)\n## synonym:thriller\n- thrillr\n## lookup:album\n- the wall\n' >$seeds/corpus/rasa-md

@@ -3,6 +3,7 @@
 //! The first byte chooses the format; in a folder, a line of `---` ends one file and begins the next.
 #![no_main]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -33,6 +34,15 @@ fuzz_target!(|bytes: &[u8]| {
         for (a, b) in corpus.utterances.iter().zip(&again.utterances) {
             assert_eq!((&a.words, &a.labels, &a.intent), (&b.words, &b.labels, &b.intent));
         }
+    }
+    let again = FOLDER.join("again.yml");
+    if write(&corpus, &again, Format::Rasa).is_ok() {
+        let known = |corpus: &Corpus| -> BTreeSet<(String, Option<String>)> {
+            let values = corpus.known_values.iter().filter(|value| value.stands_for.is_some());
+            values.map(|value| (value.phrase.clone(), value.stands_for.clone())).collect()
+        };
+        let again = read(&again, Some(Format::Rasa)).expect("what was written can be read");
+        assert_eq!(known(&corpus), known(&again));
     }
 });
 

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use meno::corpus::conll::{self, Layout};
+use meno::corpus::conll::Layout;
 use meno::corpus::stats::Stats;
 use meno::corpus::{self, Corpus, Finding, Format, NewValues, Scheme, Split};
 use meno::label::{self, UNKNOWN};
 use meno::{Error, Result};
 
 use crate::output::{count, note, pretty, print, written};
+use crate::settings::ColumnsArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,18 +44,16 @@ pub struct Args {
 enum Command {
     /// Count utterances, words, labels and new concepts.
     Stats {
-        /// Datasets (folders with train, valid, test) or single splits.
-        #[arg(required = true, value_name = "DIR")]
-        dirs: Vec<PathBuf>,
+        #[command(flatten)]
+        data: DataArgs,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
     /// List everything that spoils training; exit with 1 if there is something.
     Check {
-        /// Datasets (folders with train, valid, test) or single splits.
-        #[arg(required = true, value_name = "DIR")]
-        dirs: Vec<PathBuf>,
+        #[command(flatten)]
+        data: DataArgs,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -78,15 +77,24 @@ enum Command {
         /// The tags of a folder, CoNLL, JSONL or word:tag: iob1, iob2 or bilou.
         #[arg(long, value_name = "SCHEME")]
         scheme: Option<String>,
-        /// IN is CoNLL, and these are the columns of word and tag, counted from 1; found out by default.
-        #[arg(long, value_name = "WORD,TAG")]
-        columns: Option<String>,
+        #[command(flatten)]
+        columns: ColumnsArgs,
     },
     /// Cut a corpus into train, valid and test, each with its share of every intent and slot.
     Split(SplitArgs),
     /// Put new values into a labelled set, to measure whether they are found.
     #[command(after_help = NEW_CONCEPTS)]
     NewConcepts(NewConceptsArgs),
+}
+
+/// Datasets to look at.
+#[derive(clap::Args)]
+struct DataArgs {
+    /// Datasets (folders with train, valid, test) or single splits.
+    #[arg(required = true, value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+    #[command(flatten)]
+    columns: ColumnsArgs,
 }
 
 #[derive(clap::Args)]
@@ -106,6 +114,8 @@ struct SplitArgs {
     /// The format of what is written.
     #[arg(long, value_name = "FORMAT", default_value = "folder")]
     to: String,
+    #[command(flatten)]
+    columns: ColumnsArgs,
     /// What all randomness comes from.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
@@ -147,14 +157,14 @@ struct NewConceptsArgs {
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.command {
-        Command::Stats { dirs, json } => stats(&dirs, json),
-        Command::Check { dirs, json } => check(&dirs, json),
+        Command::Stats { data, json } => stats(&data, json),
+        Command::Check { data, json } => check(&data, json),
         Command::Convert { input, output, from, to, scheme, columns } => {
             let conversion = Conversion {
                 from: from.map(|name| name.parse()).transpose()?,
                 to: to.map(|name| name.parse()).transpose()?,
                 scheme: scheme.map(|name| name.parse()).transpose()?,
-                columns: columns.map(|text| text.parse()).transpose()?,
+                columns: columns.layout()?,
             };
             conversion.run(&input, &output)
         }
@@ -163,8 +173,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
 }
 
-fn stats(dirs: &[PathBuf], json: bool) -> Result<ExitCode> {
-    let stats: Vec<Stats> = dirs.iter().map(|dir| Stats::of(dir)).collect::<Result<_>>()?;
+fn stats(DataArgs { dirs, columns }: &DataArgs, json: bool) -> Result<ExitCode> {
+    let columns = columns.layout()?;
+    let of = |dir: &PathBuf| Stats::of_splits(dir, &corpus::splits_with(dir, columns)?);
+    let stats: Vec<Stats> = dirs.iter().map(of).collect::<Result<_>>()?;
     if json {
         print(pretty(&stats))?;
     } else {
@@ -174,10 +186,11 @@ fn stats(dirs: &[PathBuf], json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(dirs: &[PathBuf], json: bool) -> Result<ExitCode> {
+fn check(DataArgs { dirs, columns }: &DataArgs, json: bool) -> Result<ExitCode> {
+    let columns = columns.layout()?;
     let mut findings: Vec<Finding> = Vec::new();
     for dir in dirs {
-        findings.extend(corpus::check::check(dir)?);
+        findings.extend(corpus::check::check_splits(corpus::splits_with(dir, columns)?)?);
     }
     if json {
         print(pretty(&findings))?;
@@ -203,7 +216,7 @@ fn split(args: &SplitArgs) -> Result<ExitCode> {
     }
     let format: Format = args.to.parse()?;
     demand_empty(&args.output)?;
-    let corpus = read_split(&args.input, "train")?;
+    let corpus = read_split(&args.input, "train", args.columns.layout()?)?;
     for (part, name) in corpus.split(&shares, args.seed).iter().zip(["train", "valid", "test"]) {
         if part.utterances.is_empty() {
             continue;
@@ -217,16 +230,17 @@ fn split(args: &SplitArgs) -> Result<ExitCode> {
         corpus::write(part, &path, format)?;
         note(format_args!("{}: {}", path.display(), count(part.utterances.len(), "utterance")));
     }
+    note_lost_values(&corpus, format);
     Ok(ExitCode::SUCCESS)
 }
 
 fn new_concepts(args: &NewConceptsArgs) -> Result<ExitCode> {
     demand_empty(&args.out)?;
-    let test = read_split(&args.test, "test")?;
+    let test = read_split(&args.test, "test", None)?;
     let mut values = NewValues::read(&args.values, &test)?;
     match &args.train {
         None => note("note: without --train nobody knows whether the values are new"),
-        Some(train) => values = unseen(&values, &read_split(train, "train")?, args)?,
+        Some(train) => values = unseen(&values, &read_split(train, "train", None)?, args)?,
     }
     let made = values.substitute(&test, args.seed, args.copies.get());
     corpus::write(&made, &args.out, Format::Folder)?;
@@ -284,10 +298,10 @@ fn demand_empty(out: &Path) -> Result<()> {
 }
 
 /// The set that a path means: itself, or the split of this name of a dataset.
-fn read_split(path: &Path, name: &str) -> Result<Corpus> {
-    match corpus::splits(path)?.as_slice() {
+fn read_split(path: &Path, name: &str, columns: Option<Layout>) -> Result<Corpus> {
+    match corpus::splits_with(path, columns)?.as_slice() {
         [split] if split.path == path => split.read(),
-        _ => corpus::read_split(path, name),
+        splits => corpus::find_split(path, splits, name)?.read(),
     }
 }
 
@@ -300,22 +314,18 @@ struct Conversion {
 
 impl Conversion {
     fn run(&self, input: &Path, output: &Path) -> Result<ExitCode> {
-        if let Some(layout) = &self.columns {
-            if self.from.is_some_and(|format| format != Format::Conll) {
-                return Err(Error::Setting {
-                    problem: "`--columns` is for CoNLL".to_owned(),
-                    hint: "leave it or `--from` out".to_owned(),
-                });
-            }
-            self.write(&conll::read_with(input, layout)?, output, self.target(output)?)?;
-            return Ok(ExitCode::SUCCESS);
+        if self.columns.is_some() && self.from.is_some_and(|format| format != Format::Conll) {
+            return Err(Error::Setting {
+                problem: "`--columns` is for CoNLL".to_owned(),
+                hint: "leave it or `--from` out".to_owned(),
+            });
         }
         // A stated format leaves nothing to look for, so IN is one split.
-        if let Some(format) = self.from {
+        if let Some(format) = self.from.filter(|_| self.columns.is_none()) {
             self.write(&corpus::read(input, Some(format))?, output, self.target(output)?)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let splits = corpus::splits(input)?;
+        let splits = corpus::splits_with(input, self.columns)?;
         match splits.as_slice() {
             [split] if split.path == input => self.write(&split.read()?, output, self.target(output)?)?,
             _ if same_folder(input, output) => {
@@ -373,6 +383,7 @@ impl Conversion {
         }
         if is_stdout(path) {
             let text = corpus::to_text(corpus, format, self.scheme.unwrap_or_default())?;
+            note_lost_values(corpus, format);
             return written(io::stdout().lock().write_all(text.as_bytes()));
         }
         match corpus::write_with(corpus, path, format, self.scheme.unwrap_or_default()) {
@@ -380,7 +391,19 @@ impl Conversion {
             written => written?,
         }
         note(format_args!("{}: {} utterances", path.display(), corpus.utterances.len()));
+        note_lost_values(corpus, format);
         Ok(())
+    }
+}
+
+/// Says what does not come back from what was written.
+fn note_lost_values(corpus: &Corpus, format: Format) {
+    let n_values = corpus.known_values.len();
+    if n_values > 0 && !format.holds_values() {
+        let values = count(n_values, "known value");
+        note(format_args!(
+            "note: {values} left out, for which {format} has no place; `--to rasa` keeps them"
+        ));
     }
 }
 

@@ -41,7 +41,9 @@ impl Hint {
     fn of(kind: ErrorKind) -> Hint {
         match kind {
             ErrorKind::NotFound => Hint::And("; `meno data stats DIR` shows what is in a folder"),
-            ErrorKind::Format => Hint::Instead("name another format with `--from`, or mend the line"),
+            ErrorKind::Format => {
+                Hint::Instead("mend the line, or read it as another format with `meno data convert --from`")
+            }
             ErrorKind::Alignment => Hint::And("; `meno data check DIR` lists all such lines"),
             ErrorKind::Unwritable => Hint::And(": `--to jsonl`"),
             ErrorKind::Model => Hint::Instead("a model is made by `meno train DIR -o MODEL`"),

@@ -1,4 +1,5 @@
-//! The progress of a training on standard error: one line that is drawn over on a terminal, elsewhere a line an epoch.
+//! The progress of a training on standard error: one line that is drawn over on a terminal, elsewhere a line an epoch, or
+//! for every so many.
 
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
@@ -15,6 +16,9 @@ use crate::style::{self, paint};
 /// Drawing more often than the eye sees would only cost time.
 const INTERVAL: Duration = Duration::from_millis(80);
 
+/// About so many lines at most tell of the epochs where none can be drawn over.
+const MAX_LINES: usize = 40;
+
 /// Watches a training, shows how far it is, and stops it on Ctrl-C.
 pub struct Watcher<'a> {
     interrupt: Option<&'a Interrupt>,
@@ -25,10 +29,10 @@ pub struct Watcher<'a> {
     /// The share that was done when the watch began; more than nothing if an earlier training goes on.
     done_before: Option<f64>,
     valid_slot_f1: Option<f64>,
-    /// Whether each epoch has a line where no line can be drawn over.
+    /// Whether epochs have lines of their own where no line can be drawn over.
     has_lines: bool,
-    /// Epochs in all.
-    epochs: usize,
+    /// Epochs in all, those of a cross-validation among them.
+    pub epochs: usize,
     /// The epoch under way, from 1.
     pub epoch: usize,
 }
@@ -49,7 +53,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// With a line for each epoch where there is no terminal.
+    /// With a line for each epoch, or for every so many, where there is no terminal.
     pub fn with_lines(self) -> Self {
         Watcher { has_lines: !self.is_terminal, ..self }
     }
@@ -96,11 +100,16 @@ impl Watch for Watcher<'_> {
 
     fn epoch(&mut self, report: &EpochReport) {
         self.valid_slot_f1 = report.valid.as_ref().map(|valid| valid.slot_f1);
-        if self.has_lines {
+        if self.has_lines && has_line(report.epoch, self.epochs) {
             let f1 = self.valid_slot_f1.map_or_else(String::new, |f1| format!("  valid slot F1 {f1:5.2}"));
             note(format_args!("epoch {} of {}  loss {:6.4}{f1}", report.epoch, self.epochs, report.loss));
         }
     }
+}
+
+/// Whether an epoch has a line of its own: each of a few, every so many of more, the first and the last.
+fn has_line(epoch: usize, epochs: usize) -> bool {
+    epoch.is_multiple_of(epochs.div_ceil(MAX_LINES).max(1)) || epoch == 1 || epoch == epochs
 }
 
 /// Whether standard error is a terminal on which a line can be drawn over.
@@ -218,6 +227,17 @@ mod tests {
         // One task is left, and the other job idles.
         assert_eq!(left(&[1.0, 1.0, 0.0], 120, 2), Some(120.0));
         assert_eq!(left(&[0.0], 10, 1), None);
+    }
+
+    #[test]
+    fn many_epochs_have_few_lines() {
+        let lines =
+            |epochs: usize| -> Vec<usize> { (1..=epochs).filter(|&epoch| has_line(epoch, epochs)).collect() };
+        assert_eq!(lines(3), [1, 2, 3]);
+        assert_eq!(lines(40).len(), 40);
+        assert_eq!(lines(41).len(), 22);
+        assert_eq!((lines(2400).len(), &lines(2400)[..3]), (41, &[1, 60, 120][..]));
+        assert_eq!(lines(101).last(), Some(&101));
     }
 
     #[test]

@@ -89,7 +89,8 @@ impl Display for Line<'_> {
         let mut done = 0;
         for span in spans {
             let words = paint(span.text, self.palette.slot_color(&span.slot), color);
-            let name = format!("|{}]", span.slot);
+            let value = span.value.as_ref().map(|value| format!("={value}"));
+            let name = format!("|{}{}]", span.slot, value.unwrap_or_default());
             write!(f, "{}{}", &text[done..span.start], paint("[", style::DIM, color))?;
             write!(f, "{words}{}", paint(name, style::DIM, color))?;
             done = span.end;

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use meno::corpus::conll::Layout;
 use meno::decision::{BUDGET, Policy, PolicySettings, Threshold};
 use meno::memory::Spelling;
 use meno::syntax::phrase::Rule;
@@ -9,6 +10,20 @@ use meno::train::{Calibration, CalibrationSettings, TrainSettings};
 use meno::{Error, Model, Result};
 
 use crate::output::note;
+
+/// Which columns of a CoNLL file hold what.
+#[derive(clap::Args)]
+pub struct ColumnsArgs {
+    /// The data is CoNLL, and these are the columns of word and tag, counted from 1; found out by default.
+    #[arg(long, value_name = "WORD,TAG")]
+    columns: Option<String>,
+}
+
+impl ColumnsArgs {
+    pub fn layout(&self) -> Result<Option<Layout>> {
+        self.columns.as_ref().map(|text| text.parse()).transpose()
+    }
+}
 
 /// How concepts that were taught are looked for.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]

@@ -36,7 +36,7 @@ Each line gives one JSON object:
            first_choice and its probability are the tagger's own; the reason has score, threshold and runners_up; a
            word that is unknown because it belongs to a phrase also has grown: the number of the word it was reached
            from, and `head`, `child` or `neighbour` with the relation or part of speech
-  spans    [{\"slot\", \"text\", \"start\", \"end\"}]
+  spans    [{\"slot\", \"text\", \"start\", \"end\"}], and a value where the corpus said that the words stand for another
   memory   with --store: [{\"concept\", \"slot\", \"value\", \"text\", \"start\", \"end\"}], the concepts among the spans
 On a terminal, or with --color always, a readable form is shown instead, unless --json asks for JSON.";
 

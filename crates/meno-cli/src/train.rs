@@ -18,7 +18,7 @@ use crate::config;
 use crate::interrupt::{self, Interrupt};
 use crate::output::{count, note, pretty, print};
 use crate::progress::{Time, Watcher};
-use crate::settings::{ArchitectureName, CalibrationArgs, ThresholdArgs, TrainArgs};
+use crate::settings::{ArchitectureName, CalibrationArgs, ColumnsArgs, ThresholdArgs, TrainArgs};
 use crate::settings::{note_never_unknown, only_with, threads};
 use crate::style::Style;
 use crate::training_data::TrainingData;
@@ -59,6 +59,8 @@ pub struct Args {
     /// The model file to write; by default the name of the data with `.meno` behind it, in the current folder.
     #[arg(short, long, value_name = "MODEL")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    columns: ColumnsArgs,
     /// Which network to train: the span tagger, unless something is typed that only the slot-gated one has.
     #[arg(long, alias = "recipe", value_enum, value_name = "NAME", help_heading = "How to train")]
     architecture: Option<ArchitectureName>,
@@ -109,7 +111,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let mut watcher = Watcher::new(Some(&interrupt), style.stderr).with_lines();
     let options = Options { policy: job.policy.clone(), threads: job.threads, resume: job.resume.clone() };
     let outcome = fit(&job.data.train, job.data.validation(), &job.settings, options, &mut watcher)?;
-    let epoch = watcher.epoch;
+    let reached = (watcher.epoch, watcher.epochs);
     let duration = watcher.finish();
     // Whatever came of it is saved, so that a second Ctrl-C may come.
     interrupt.done();
@@ -122,7 +124,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
             drop(saving);
             job.print(&model, duration)
         }
-        Outcome::Stopped { best, checkpoint } => job.stop(epoch, best.transpose(), &checkpoint),
+        Outcome::Stopped { best, checkpoint } => job.stop(reached, best.transpose(), &checkpoint),
     }
 }
 
@@ -161,7 +163,7 @@ impl Job {
         };
         let policy = args.threshold.settings(architecture)?;
         atomic::demand_writable(&output)?;
-        let data = TrainingData::read(&path, &settings)?;
+        let data = TrainingData::read(&path, args.columns.layout()?, &settings)?;
         if resume.is_none() && args.config.is_none() && settings.span_tagger().is_some() {
             settings = args.train.for_corpus(settings, data.train.utterances.len());
         }
@@ -235,7 +237,7 @@ impl Job {
 
     fn stop(
         &self,
-        epoch: usize,
+        (epoch, epochs): (usize, usize),
         best: Result<Option<Box<Model>>>,
         checkpoint: &Checkpoint,
     ) -> Result<ExitCode> {
@@ -244,7 +246,7 @@ impl Job {
         let best = best?;
         best.iter().for_each(|model| note_never_unknown(model));
         let saved = best.as_ref().map(|model| model.save(&self.output)).transpose();
-        note(format_args!("stopped in epoch {epoch} of {}", self.settings.epochs));
+        note(format_args!("stopped in epoch {epoch} of {epochs}"));
         if let (Ok(_), Some(model)) = (&saved, &best) {
             let Record { epoch, valid_slot_f1, .. } = model.record();
             let path = self.output.display();
@@ -252,7 +254,12 @@ impl Job {
                 "{path}: the best model so far, of epoch {epoch}, valid slot F1 {valid_slot_f1:.2}"
             ));
         } else if best.is_none() {
-            note("no epoch was finished, so there is no model yet");
+            note(match &self.data.valid {
+                Some(_) => "no epoch was finished, so there is no model yet",
+                None => {
+                    "there is no model yet: only the last epoch tells how good it is and when it is unsure"
+                }
+            });
         }
         if kept.is_ok() {
             note(format_args!("{}: what is needed to go on", self.checkpoint.display()));

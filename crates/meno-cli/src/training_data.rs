@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use meno::corpus::conll::Layout;
 use meno::corpus::{self, Corpus};
 use meno::train::{TrainSettings, Validation};
 use meno::{Error, Result};
@@ -25,14 +26,14 @@ pub struct TrainingData {
 
 impl TrainingData {
     /// Reads a dataset. Where it has no valid split, says what takes its place.
-    pub fn read(path: &Path, settings: &TrainSettings) -> Result<Self> {
-        let splits = corpus::splits(path)?;
+    pub fn read(path: &Path, columns: Option<Layout>, settings: &TrainSettings) -> Result<Self> {
+        let splits = corpus::splits_with(path, columns)?;
         let read =
             |name: &str| splits.iter().find(|split| split.name == name).map(|split| split.read()).transpose();
         let train = match (read("train")?, &splits[..]) {
             (Some(train), _) => train,
             (None, [only]) if !matches!(only.name.as_str(), "valid" | "test") => only.read()?,
-            (None, _) => corpus::read_split(path, "train")?,
+            (None, _) => corpus::find_split(path, &splits, "train")?.read()?,
         };
         let test = read("test")?;
         let valid = read("valid")?;

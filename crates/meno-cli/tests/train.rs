@@ -133,6 +133,10 @@ fn refuses_settings_of_the_unknown_before_training() {
             "the entropy regularizer is of the slot-gated tagger: the other has none",
         ),
         ("--false-alarm 0", "the share of false alarms is 0"),
+        (
+            "--false-alarm 0.0001",
+            "23 concepts in the valid split promise no share of 0.0001\nhint: the smallest",
+        ),
         ("--budget -1", "the budget is -1"),
         ("--config nowhere.toml", "cannot read nowhere.toml"),
     ] {
@@ -323,9 +327,9 @@ fn a_full_disk_is_an_error() {
 }
 
 /// Ctrl-C while `args` are run. Until training has begun it ends the program like any other, so it is tried later and
-/// later.
+/// later, until `kept` is there.
 #[cfg(unix)]
-fn interrupt(dir: &Path, args: &str) -> Output {
+fn interrupt(dir: &Path, args: &str, kept: &str) -> Output {
     for attempt in 0..8 {
         let mut command = meno(dir, args);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -333,7 +337,7 @@ fn interrupt(dir: &Path, args: &str) -> Output {
         let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
         assert!(killed.success());
         let output = child.wait_with_output().unwrap();
-        if output.status.code().is_some() && dir.join("m").exists() {
+        if output.status.code().is_some() && dir.join(kept).exists() {
             return output;
         }
     }
@@ -344,7 +348,8 @@ fn interrupt(dir: &Path, args: &str) -> Output {
 #[test]
 fn ctrl_c_keeps_the_best_model_and_resume_goes_on_as_if_nothing_had_happened() {
     let dir = tiny_dataset();
-    let stopped = shown(&interrupt(dir.path(), &format!("train data -o m --seed 5 {FOR_EVER} {SMALL}")));
+    let args = format!("train data -o m --seed 5 {FOR_EVER} {SMALL}");
+    let stopped = shown(&interrupt(dir.path(), &args, "m"));
     assert!(stopped.starts_with("exit 130\n---\nepoch 1 of "), "{stopped}");
     let (_, epoch) = stopped.split_once("\nstopped in epoch ").expect(&stopped);
     let epoch: usize = epoch.split(' ').next().unwrap().parse().expect(&stopped);
@@ -365,4 +370,17 @@ fn ctrl_c_keeps_the_best_model_and_resume_goes_on_as_if_nothing_had_happened() {
     assert!(whole.starts_with("exit 0\n"), "{whole}");
     let bytes = |name: &str| fs::read(dir.path().join(name)).unwrap();
     assert!(bytes("m") == bytes("whole"));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_in_a_cross_validation_says_what_is_kept() {
+    let dir = tiny_dataset();
+    let corpus = run(dir.path(), "data convert data/test nlu.conll");
+    assert!(corpus.starts_with("exit 0\n"), "{corpus}");
+    let small = "--hidden 16 --embedding 16 --epochs 100000";
+    let stopped = shown(&interrupt(dir.path(), &format!("train nlu.conll -o m {small}"), "m.checkpoint"));
+    assert!(stopped.starts_with("exit 130\n") && !stopped.contains("no epoch was finished"), "{stopped}");
+    assert!(stopped.contains(" of 600000\nthere is no model yet: only the last epoch tells"), "{stopped}");
+    assert!(stopped.contains("\nm.checkpoint: what is needed to go on\n"), "{stopped}");
 }

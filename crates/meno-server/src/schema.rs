@@ -136,6 +136,9 @@ pub struct Span {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
+    /// What the words stand for, if the training corpus said that they stand for something else.
+    #[schema(nullable = false)]
+    pub value: Option<String>,
     /// What the tagger takes it for, if it judges whole concepts.
     #[schema(nullable = false)]
     pub guess: Option<Guess>,

@@ -137,6 +137,9 @@ pub struct Span<'t> {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
+    /// What the words stand for, if the corpus said that they stand for something else ([`crate::KnownValue`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
     /// What the tagger takes it for and how sure it is, if it finds whole spans.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guess: Option<Guess>,
@@ -278,7 +281,8 @@ pub(crate) fn spans_at<'t, S: AsRef<str>>(
         .filter_map(|span| {
             let (start, _) = *places.get(span.start)?;
             let (_, end) = *places.get(span.end.checked_sub(1)?)?;
-            Some(Span { slot: span.slot.to_owned(), text: text.get(start..end)?, start, end, guess: None })
+            let (slot, text) = (span.slot.to_owned(), text.get(start..end)?);
+            Some(Span { slot, text, start, end, value: None, guess: None })
         })
         .collect()
 }

@@ -16,15 +16,19 @@ use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape};
 use crate::encoder::{SpanTagger, SpanTaggerEncoder, SpanTaggerShape};
 use crate::engine::{English, Model, Record};
 use crate::features::{Alphabet, Features, Forms, Lexicon, Vectors};
-use crate::label::{LabelSet, Names};
+use crate::label::{self, LabelSet, Names};
+use crate::memory::KnownValues;
 use crate::nn::{Layout, Network, Parameters, Tensor};
 use crate::tensors::{RawTensor, check_widths, find};
 use crate::text::Normalizer;
 use crate::uncertainty::{OutOfScopeScore, Score, Scorer, SpanScore};
+use crate::utterance::KnownValue;
 use crate::{Error, Result};
 
-/// The version of the file format that this program writes; it reads this and all earlier ones.
-pub(crate) const FORMAT: u32 = 2;
+/// The latest version of the file format; this program reads it and all earlier ones.
+const FORMAT: u32 = 3;
+/// What a model without known values is written as, so that earlier programs read it.
+const FORMAT_WITHOUT_VALUES: u32 = 2;
 
 const METADATA_KEY: &str = "meno";
 const SLOT_GATED: &str = "slot_gated.v1";
@@ -54,6 +58,9 @@ struct Document {
     growth: Option<Growth>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     concepts: Option<ConceptDocument>,
+    /// From version 3 on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    known_values: Vec<KnownValue>,
 }
 
 /// What only a span tagger has.
@@ -152,8 +159,9 @@ impl Model {
             Encoder::SlotGated(encoder) => (SLOT_GATED, serde_json::to_value(encoder.network.shape())),
             Encoder::SpanTagger(encoder) => (SPAN_TAGGER, serde_json::to_value(encoder.network.shape())),
         };
+        let known_values = self.known_values().to_vec();
         let document = Document {
-            format: FORMAT,
+            format: if known_values.is_empty() { FORMAT_WITHOUT_VALUES } else { FORMAT },
             architecture: architecture.to_owned(),
             shape: shape.expect("a shape of plain numbers can be written"),
             concepts: self.concepts(),
@@ -165,6 +173,7 @@ impl Model {
             policy: Some(PolicyDocument::from(&*self.policy)),
             threshold: None,
             growth: None,
+            known_values,
         };
         let json = serde_json::to_string(&document).expect("a document of plain data can be written");
         let metadata = HashMap::from([(METADATA_KEY.to_owned(), json)]);
@@ -250,6 +259,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
     if policy.growth.is_some() && !english.has_syntax() {
         return Err(format!("it needs the syntax model for English, which is {NOT_BUILT_IN}"));
     }
+    let known_values = known_values(&document)?;
     let concepts = document.concepts;
     let outside_penalty = concepts.as_ref().map_or(0.0, |concepts| concepts.outside_penalty);
     let features = Features {
@@ -265,6 +275,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
         encoder,
         outside_penalty,
         policy: Arc::new(policy),
+        known_values: Arc::new(known_values),
         syntax: english.syntax.clone(),
         record: document.training,
     })
@@ -397,6 +408,20 @@ fn policy_of_version_1(document: &Document, default: Scorer) -> Result<Policy, S
     let reject = document.concepts.as_ref().and_then(|concepts| concepts.reject);
     let out_of_scope = OutOfScopeScore::FORMAT_1;
     Ok(Policy { scorer, threshold, doubt: None, out_of_scope, reject, growth: document.growth })
+}
+
+/// Only of slots that there are labels for; before version 3 nothing is known.
+fn known_values(document: &Document) -> Result<KnownValues, String> {
+    if document.format < FORMAT {
+        return Ok(KnownValues::default());
+    }
+    let slots: HashSet<&str> = document.id2label.values().map(|label| label::split(label).1).collect();
+    for KnownValue { slot, phrase, .. } in &document.known_values {
+        if let Some(slot) = slot.as_deref().filter(|slot| slot.is_empty() || !slots.contains(slot)) {
+            return Err(damaged(format!("the value {phrase:?} is of a slot {slot:?} that it does not have")));
+        }
+    }
+    Ok(KnownValues::new(document.known_values.clone()))
 }
 
 fn texts(names: &Names) -> Vec<String> {

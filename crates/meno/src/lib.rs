@@ -119,8 +119,8 @@ pub mod answer;
 #[cfg(feature = "corpora")]
 pub mod external;
 pub mod settings;
-pub mod engine;
 pub mod memory;
+pub mod engine;
 pub mod dialogue;
 mod artifact;
 #[cfg(feature = "train")]

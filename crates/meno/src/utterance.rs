@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One utterance as a corpus gives it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,13 +35,15 @@ pub struct Corpus {
 }
 
 /// A phrase that a corpus says to be a value.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct KnownValue {
     /// The slot that it is a value of; `None` if the corpus does not say, as with the synonyms of Rasa.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
     /// What people say, as the corpus writes it: `NYC`.
     pub phrase: String,
     /// What it stands for, if that is something else: `New York`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands_for: Option<String>,
 }
 

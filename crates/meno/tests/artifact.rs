@@ -229,6 +229,41 @@ fn format_2_opens_for_ever() {
     }
 }
 
+/// [`FORMAT_2`] with known values, written by the first program of format version 3; never made again.
+const FORMAT_3: &[u8] = include_bytes!("models/format-3.meno");
+
+#[test]
+fn format_3_opens_for_ever_and_knows_values() {
+    let model = load(FORMAT_3).unwrap();
+    assert!(model.to_bytes() == FORMAT_3, "other bytes");
+    let shown = |model: &Model, text| {
+        let annotation = model.worker().annotate(text, Tokenization::Raw);
+        let span = |span: &meno::answer::Span<'_>| {
+            format!("{} {}={}", span.text, span.slot, span.value.as_deref().unwrap_or("-"))
+        };
+        annotation.spans.iter().map(span).collect::<Vec<_>>().join(", ")
+    };
+    let plain = load(FORMAT_2).unwrap();
+    for (text, without, with) in [
+        ("weather in New York", "New York city=-", "New York city=New York City"),
+        // Whatever slot a synonym without one stands in.
+        ("weather in Rome", "Rome city=-", "Rome city=Roma"),
+        ("play zorblax road now", "zorblax road unknown=-", "zorblax road album=-"),
+    ] {
+        assert_eq!(shown(&plain, text), without);
+        assert_eq!(shown(&model, text), with);
+    }
+    // A program of version 2 would have passed them over.
+    let old = load(&File::of(FORMAT_3).document(|d| d["format"] = json!(2)).bytes()).unwrap();
+    assert!(old.known_values().is_empty());
+    check(
+        &File::of(FORMAT_3).document(|d| d["known_values"][1]["slot"] = json!("street")).bytes(),
+        expect![[
+            r#"m: damaged description of the model: the value "zorblax road" is of a slot "street" that it does not have"#
+        ]],
+    );
+}
+
 /// A decision depends on what the file says, not on what the program has.
 #[test]
 fn weights_of_scores_are_those_of_the_file() {
@@ -548,8 +583,8 @@ fn damaged_documents() {
         expect!["m: damaged description of the model: there is no format version 0"],
     );
     check_document(
-        |document| document["format"] = json!(3),
-        expect!["m: format version 3, but this program reads up to version 2; update meno"],
+        |document| document["format"] = json!(4),
+        expect!["m: format version 4, but this program reads up to version 3; update meno"],
     );
     check_document(
         |document| document["format"] = json!(u64::MAX),

@@ -110,7 +110,7 @@ fn entities<'t>(remembered: &'t Remembered<'t>) -> Vec<Entity<'t>> {
             entity: &span.slot,
             start,
             end: start + span.text.chars().count(),
-            value: recalled.and_then(|recalled| recalled.value.as_deref()).unwrap_or(span.text),
+            value: remembered.value_of(span).unwrap_or(span.text),
             confidence,
             confidence_entity: confidence,
             extractor: "meno",

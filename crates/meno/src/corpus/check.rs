@@ -17,9 +17,14 @@ use crate::{Error, Result};
 
 /// The problems of a dataset or split, sorted by file and line; an error only if something cannot be opened at all.
 pub fn check(path: &Path) -> Result<Vec<Finding>> {
+    check_splits(splits(path)?)
+}
+
+/// The same of splits that were found.
+pub fn check_splits(splits: Vec<Split>) -> Result<Vec<Finding>> {
     let mut log = Log::default();
     let mut parts: Vec<Part> = Vec::new();
-    for split in splits(path)? {
+    for split in splits {
         let mut own = Log::default();
         let corpus = split.read_leniently(None, &mut own)?;
         log.findings.append(&mut own.findings);

@@ -51,10 +51,14 @@ impl FromStr for Layout {
 /// Reads a file whose columns are not the usual ones.
 pub fn read_with(path: &Path, layout: &Layout) -> Result<Corpus> {
     let mut log = Log::default();
-    let corpus =
-        Corpus { path: path.to_owned(), utterances: read(path, layout, &mut log)?, ..Corpus::default() };
-    corpus.demand_utterances(&mut log);
+    let corpus = read_leniently(path, layout, &mut log)?;
     log.into_result()?;
+    Ok(corpus)
+}
+
+pub(super) fn read_leniently(path: &Path, layout: &Layout, log: &mut Log) -> Result<Corpus> {
+    let corpus = Corpus { path: path.to_owned(), utterances: read(path, layout, log)?, ..Corpus::default() };
+    corpus.demand_utterances(log);
     Ok(corpus)
 }
 

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::conll::{self, Layout};
 use super::finding::Log;
 use super::format::{Format, read_leniently};
 use super::{Corpus, detect, folder, massive, rasa};
@@ -24,6 +25,8 @@ pub struct Split {
     pub(super) files: Vec<PathBuf>,
     /// In a MASSIVE file that holds several splits, which one.
     partition: Option<String>,
+    /// The columns of a CoNLL file, if they were stated.
+    columns: Option<Layout>,
 }
 
 impl Split {
@@ -36,6 +39,15 @@ impl Split {
     }
 
     pub(super) fn read_leniently(&self, format: Option<Format>, log: &mut Log) -> Result<Corpus> {
+        if let Some(columns) = &self.columns {
+            if self.path.is_dir() {
+                return Err(Error::Dataset {
+                    problem: format!("{} is a folder, and columns are those of a file", self.path.display()),
+                    hint: "state columns for CoNLL files alone".to_owned(),
+                });
+            }
+            return conll::read_leniently(&self.path, columns, log);
+        }
         if self.files.is_empty() {
             return read_leniently(&self.path, format, self.partition.as_deref(), log);
         }
@@ -51,7 +63,7 @@ impl Split {
     }
 
     fn new(name: String, path: &Path) -> Self {
-        Split { name, path: path.to_owned(), files: Vec::new(), partition: None }
+        Split { name, path: path.to_owned(), files: Vec::new(), partition: None, columns: None }
     }
 }
 
@@ -61,7 +73,7 @@ impl Split {
 /// except that a MASSIVE file has its partitions.
 pub fn splits(path: &Path) -> Result<Vec<Split>> {
     let metadata = fs::metadata(path).map_err(|source| Error::read(path, source))?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = stem(path);
     if !metadata.is_dir() {
         return file_splits(path, name);
     }
@@ -101,13 +113,25 @@ pub fn splits(path: &Path) -> Result<Vec<Split>> {
     Ok(splits)
 }
 
+/// The same for CoNLL files whose columns are stated.
+pub fn splits_with(path: &Path, columns: Option<Layout>) -> Result<Vec<Split>> {
+    let is_stated_file = columns.is_some() && path.is_file();
+    let mut splits = if is_stated_file { vec![Split::new(stem(path), path)] } else { splits(path)? };
+    splits.iter_mut().for_each(|split| split.columns = columns);
+    Ok(splits)
+}
+
 /// Reads one split of a dataset by name, for example `train`.
 pub fn read_split(dir: &Path, name: &str) -> Result<Corpus> {
+    find_split(dir, &splits(dir)?, name)?.read()
+}
+
+/// One split of a dataset by name, for example `train`.
+pub fn find_split<'a>(dir: &Path, splits: &'a [Split], name: &str) -> Result<&'a Split> {
     let canonical =
         NAMES.iter().find(|(_, aliases)| aliases.contains(&name)).map_or(name, |(canonical, _)| *canonical);
-    let splits = splits(dir)?;
     match splits.iter().find(|split| split.name == canonical) {
-        Some(split) => split.read(),
+        Some(split) => Ok(split),
         None => {
             let there: Vec<&str> = splits.iter().map(|split| split.name.as_str()).collect();
             Err(Error::Dataset {
@@ -116,6 +140,10 @@ pub fn read_split(dir: &Path, name: &str) -> Result<Corpus> {
             })
         }
     }
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn file_splits(path: &Path, name: String) -> Result<Vec<Split>> {
@@ -145,7 +173,7 @@ fn candidates(dir: &Path) -> Result<Vec<Split>> {
     let mut candidates = Vec::new();
     for entry in fs::read_dir(dir).map_err(|source| Error::read(dir, source))? {
         let path = entry.map_err(|source| Error::read(dir, source))?.path();
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = stem(&path);
         let is_split = if path.is_dir() {
             path.join(folder::WORDS).is_file()
         } else {

@@ -123,7 +123,7 @@ fn of_json(start: &str) -> Option<Format> {
         () if !is_object && at(2, "data") => Some(Format::Dialogflow),
         () if is_object && (at(1, "intents") || anywhere("data")) => Some(Format::Snips),
         // Empty, or damaged before the first key: the reader says what is wrong.
-        () if is_object && keys.len() <= 1 => Some(Format::Snips),
+        () if is_object && keys.is_empty() => Some(Format::Snips),
         () => None,
     }
 }
@@ -147,7 +147,10 @@ fn unknown_json(path: &Path, start: &str) -> Error {
                 keys.iter().filter(|key| !names.contains(*key)).map(|key| format!("`{key}`")).collect();
             format!("the nearest format is {format}, which also has {}", missing.join(", "))
         }
-        None => format!("the formats are {}", Format::names()),
+        None => format!(
+            "the nearest format is jsonl, with `tokens` and `ner_tags` in each line; all are {}",
+            Format::names()
+        ),
     };
     names.truncate(8);
     let found = if names.is_empty() { "nothing".to_owned() } else { format!("`{}`", names.join("`, `")) };
@@ -207,6 +210,13 @@ mod tests {
             &expect![[r#"
                 x.json:1: JSON of no known format: its fields are `id`, `labels`, `words`
                 hint: the nearest format is jsonl, which also has `tokens`, `ner_tags`"#]],
+        );
+        check_error(
+            "x.json",
+            br#"{"a": 1}"#,
+            &expect![[r#"
+                x.json:1: JSON of no known format: its fields are `a`
+                hint: the nearest format is jsonl, with `tokens` and `ner_tags` in each line; all are folder, conll, jsonl, snips, rasa, massive, word-tag, rasa-md, slurp, csv, snips-yaml, hassil, dialogflow, luis, clu, wit and label-studio"#]],
         );
     }
 }

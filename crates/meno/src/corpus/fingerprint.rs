@@ -1,17 +1,17 @@
 //! A number that tells one corpus from another.
 //!
-//! 128-bit FNV-1a over words, labels and intents in order, every string preceded by its length so that no two corpora
+//! 128-bit FNV-1a over words, labels, intents and known values in order, every string preceded by its length so that no two corpora
 //! run together. It does not depend on the path, the format or the machine. FNV is no defence against someone who wants
 //! a collision; it says from which data a model was made. Written by hand because the standard library's hasher is free
 //! to change between releases.
 
-use super::Corpus;
+use super::{Corpus, KnownValue};
 
 const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
 impl Corpus {
-    /// The fingerprint as 32 hexadecimal digits; the same utterances give the same digits for ever.
+    /// The fingerprint as 32 hexadecimal digits; the same utterances and known values give the same digits for ever.
     pub fn fingerprint(&self) -> String {
         let mut hash = Fnv(OFFSET);
         hash.number(self.utterances.len());
@@ -20,6 +20,11 @@ impl Corpus {
             hash.strings(&utterance.labels);
             hash.strings(utterance.truth.as_deref().unwrap_or_default());
             hash.string(&utterance.intent);
+        }
+        // They came later: what has none keeps its digits.
+        for KnownValue { slot, phrase, stands_for } in &self.known_values {
+            let texts = [slot.as_deref(), Some(phrase), stands_for.as_deref()];
+            texts.into_iter().for_each(|text| hash.string(text.unwrap_or_default()));
         }
         format!("{:032x}", hash.0)
     }

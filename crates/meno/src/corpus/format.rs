@@ -142,6 +142,11 @@ impl Format {
         matches!(self, Format::Folder | Format::Conll | Format::Jsonl | Format::WordTag)
     }
 
+    /// Whether the format, as it is written, has a place for known values ([`super::KnownValue`]).
+    pub fn holds_values(self) -> bool {
+        matches!(self, Format::Rasa | Format::RasaMarkdown)
+    }
+
     fn name(self) -> &'static str {
         match self {
             Format::Folder => "folder",

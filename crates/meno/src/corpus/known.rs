@@ -1,7 +1,12 @@
 //! Values of slots that a corpus names outside of its utterances: synonyms, lookup tables, entity lists.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::Corpus;
+use super::tagged::cannot_hold_value;
+use crate::Result;
+use crate::label;
+use crate::text::Normalizer;
 pub use crate::utterance::KnownValue;
 
 impl KnownValue {
@@ -18,12 +23,13 @@ impl KnownValue {
     /// Sorts values and takes repeated ones out.
     ///
     /// A phrase that the corpus gives no slot has the slots that the same phrase, or what it stands for, has elsewhere:
-    /// among the values or in `annotated`, pairs of a slot and a phrase. `key` makes phrases comparable.
+    /// among the values or in `annotated`, pairs of a slot and a phrase.
     pub(super) fn settle(
         values: &mut Vec<KnownValue>,
         annotated: impl Iterator<Item = (String, String)>,
-        key: impl Fn(&str) -> String,
+        normalizer: &Normalizer,
     ) {
+        let key = |phrase: &str| key(normalizer, phrase);
         let (with_slot, without): (Vec<_>, Vec<_>) = values.drain(..).partition(|value| value.slot.is_some());
         if !without.is_empty() {
             let mut slots: HashMap<String, BTreeSet<String>> = HashMap::new();
@@ -50,5 +56,55 @@ impl KnownValue {
 
     fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.phrase.as_str()).chain(self.stands_for.as_deref())
+    }
+}
+
+/// A phrase as it is compared with others.
+fn key(normalizer: &Normalizer, phrase: &str) -> String {
+    normalizer.read(phrase).iter().map(|token| token.word.to_owned() + " ").collect()
+}
+
+/// The known values as Rasa has them: `("synonym", "New York")` with its phrases, `("lookup", "city")` with its values.
+pub(super) type Lists<'a> = BTreeMap<(&'static str, &'a str), BTreeSet<&'a str>>;
+
+impl Corpus {
+    /// Pairs of a slot and a phrase in the utterances.
+    pub(super) fn annotated(&self) -> impl Iterator<Item = (String, String)> {
+        self.utterances.iter().flat_map(|utterance| {
+            let phrase = |span: &label::TokenSpan| utterance.words[span.start..span.end].join(" ");
+            label::spans(&utterance.labels).into_iter().map(move |span| (span.slot.clone(), phrase(&span)))
+        })
+    }
+
+    /// The known values as lists of lines. A synonym has no slot there; where nothing else would tell it, the phrase stands
+    /// in the lookup table of its slot too.
+    pub(super) fn value_lists(&self, format: &str) -> Result<Lists<'_>> {
+        let mut lists = Lists::new();
+        if self.known_values.is_empty() {
+            return Ok(lists);
+        }
+        let normalizer = Normalizer::default();
+        let plain = self.known_values.iter().filter(|value| value.stands_for.is_none());
+        let listed = plain.filter_map(|value| Some((value.slot.clone()?, value.phrase.clone())));
+        let told: HashSet<(String, String)> =
+            self.annotated().chain(listed).map(|(slot, phrase)| (slot, key(&normalizer, &phrase))).collect();
+        for value in &self.known_values {
+            let KnownValue { slot, phrase, stands_for } = value;
+            for text in value.names().chain(slot.as_deref()) {
+                if text.trim() != text || text.is_empty() || text.contains(char::is_control) {
+                    return Err(cannot_hold_value(self, format, text));
+                }
+            }
+            let is_told = |slot: &String| {
+                value.names().any(|name| told.contains(&(slot.clone(), key(&normalizer, name))))
+            };
+            if let Some(name) = stands_for.as_deref().or_else(|| slot.is_none().then_some(phrase)) {
+                lists.entry(("synonym", name)).or_default().insert(phrase);
+            }
+            if let Some(slot) = slot.as_ref().filter(|slot| stands_for.is_none() || !is_told(slot)) {
+                lists.entry(("lookup", slot)).or_default().insert(phrase);
+            }
+        }
+        Ok(lists)
     }
 }

@@ -51,7 +51,7 @@ mod wit;
 mod word_tag;
 mod yaml;
 
-pub use dataset::{Split, read_split, splits};
+pub use dataset::{Split, find_split, read_split, splits, splits_with};
 pub use finding::{Finding, Kind};
 pub use folder::FolderText;
 pub use format::{Format, demand_fit, read, to_jsonl, to_text, write, write_with};

@@ -78,6 +78,15 @@ pub(super) fn render(corpus: &Corpus) -> Result<String> {
             text += &format!("    - {line}\n");
         }
     }
+    for ((kind, name), phrases) in corpus.value_lists("Rasa")? {
+        text += &format!("- {kind}: {}\n  examples: |\n", quote(name));
+        for phrase in phrases {
+            if !phrase.chars().all(is_printable) {
+                return Err(tagged::cannot_hold_value(corpus, "Rasa", phrase));
+            }
+            text += &format!("    - {phrase}\n");
+        }
+    }
     Ok(text)
 }
 

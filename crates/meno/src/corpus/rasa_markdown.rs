@@ -115,6 +115,16 @@ pub(super) fn render(corpus: &Corpus) -> Result<String> {
         }
         text.push('\n');
     }
+    for ((kind, name), phrases) in corpus.value_lists(NAME)? {
+        text += &format!("## {kind}:{name}\n");
+        for phrase in phrases {
+            if [name, phrase].iter().any(|text| text.contains("<!--") || text.contains('\u{feff}')) {
+                return Err(tagged::cannot_hold_value(corpus, NAME, phrase));
+            }
+            text += &format!("- {phrase}\n");
+        }
+        text.push('\n');
+    }
     Ok(text)
 }
 

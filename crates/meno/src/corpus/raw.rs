@@ -12,7 +12,6 @@ use super::finding::{Kind, Log};
 use super::known::KnownValue;
 use super::markup::Piece;
 use super::{Corpus, Utterance};
-use crate::label;
 use crate::text::Normalizer;
 
 /// A slot by its place in the text, in bytes.
@@ -129,14 +128,10 @@ impl<'a> Collector<'a> {
 
     pub(super) fn finish(self) -> Corpus {
         let Collector { path, utterances, mut known_values, normalizer, .. } = self;
-        let annotated = utterances.iter().flat_map(|utterance| {
-            let phrase = |span: &label::TokenSpan| utterance.words[span.start..span.end].join(" ");
-            label::spans(&utterance.labels).into_iter().map(move |span| (span.slot.clone(), phrase(&span)))
-        });
-        KnownValue::settle(&mut known_values, annotated, |phrase| {
-            normalizer.read(phrase).iter().map(|token| token.word.to_owned() + " ").collect()
-        });
-        Corpus { path: path.to_owned(), utterances, known_values, raw: true }
+        let mut corpus = Corpus { path: path.to_owned(), utterances, raw: true, ..Corpus::default() };
+        KnownValue::settle(&mut known_values, corpus.annotated(), &normalizer);
+        corpus.known_values = known_values;
+        corpus
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{Corpus, Utterance, splits};
+use super::{Corpus, Split, Utterance, splits};
 use crate::Result;
 use crate::label;
 use crate::label::UNKNOWN;
@@ -69,8 +69,13 @@ pub struct ConceptStats {
 impl Stats {
     /// Reads a dataset, or a single split, and counts.
     pub fn of(path: &Path) -> Result<Stats> {
+        Stats::of_splits(path, &splits(path)?)
+    }
+
+    /// Reads the splits that were found at a path, and counts.
+    pub fn of_splits(path: &Path, splits: &[Split]) -> Result<Stats> {
         let mut parts = Vec::new();
-        for split in splits(path)? {
+        for split in splits {
             parts.push((split.name.clone(), split.read()?));
         }
         let train = parts.iter().find(|(name, _)| name == "train").map(|(_, corpus)| corpus);

@@ -82,3 +82,9 @@ pub(super) fn cannot_hold(corpus: &Corpus, utterance: &Utterance, format: &str, 
     let problem = format!("cannot be written as {format}: {problem}");
     Error::Unwritable { path: corpus.path.clone(), line: utterance.line, problem }
 }
+
+/// The same of a known value.
+pub(super) fn cannot_hold_value(corpus: &Corpus, format: &str, text: &str) -> Error {
+    let problem = format!("cannot be written as {format}: the value `{}` does not fit", text.escape_debug());
+    Error::Unwritable { path: corpus.path.clone(), line: 1, problem }
+}

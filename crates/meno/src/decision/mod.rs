@@ -178,6 +178,15 @@ impl PolicySettings {
             _ => Ok(()),
         }
     }
+
+    /// Refuses a promise that so many spans to validate on cannot keep, before anything is trained. A tagger finds about as
+    /// many as there are.
+    pub(crate) fn check_promise(&self, n_spans: usize) -> Result<()> {
+        match self.false_alarm {
+            Some(share) if n_spans > 0 => spans::conformal_rank(share, n_spans).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The out-of-scope score above which an utterance is rejected, from those of in-domain utterances; none if there are none.

@@ -117,19 +117,24 @@ impl Threshold {
         }
         let mut uncertainties: Vec<f64> = spans.iter().map(|span| span.uncertainty).collect();
         uncertainties.sort_by(f64::total_cmp);
-        let rank = ((uncertainties.len() + 1) as f64 * (1.0 - share)).ceil() as usize;
-        let Some(&value) = uncertainties.get(rank.max(1) - 1) else {
-            let n = uncertainties.len();
-            let problem = format!("{n} concepts in the valid split promise no share of {share}");
-            let hint = format!("the smallest share that they can promise is {:.4}", 1.0 / (n + 1) as f64);
-            return Err(Error::Threshold { problem, hint });
-        };
+        let value = uncertainties[conformal_rank(share, spans.len())? - 1];
         let right = |above: bool| {
             spans.iter().filter(|span| span.correct && (above || span.uncertainty <= value)).count()
         };
         let f1_after = self.f1_before * right(false) as f64 / right(true).max(1) as f64;
         Ok(Threshold { value, budget: self.f1_before - f1_after, f1_after, ..self.clone() })
     }
+}
+
+/// The rank, from 1, of the conformal threshold among so many spans; too few of them promise nothing.
+pub(super) fn conformal_rank(share: f64, n_spans: usize) -> Result<usize> {
+    let rank = ((n_spans + 1) as f64 * (1.0 - share)).ceil() as usize;
+    if (1..=n_spans).contains(&rank) {
+        return Ok(rank);
+    }
+    let problem = format!("{n_spans} concepts in the valid split promise no share of {share}");
+    let hint = format!("the smallest share that they can promise is {:.4}", 1.0 / (n_spans + 1) as f64);
+    Err(Error::Threshold { problem, hint })
 }
 
 #[cfg(test)]

@@ -59,14 +59,12 @@ pub struct Heard {
 impl Heard {
     /// What a model and memory make of a text.
     pub fn of(remembered: &Remembered<'_>) -> Self {
-        let Remembered { annotation, memory } = remembered;
+        let annotation = &remembered.annotation;
         let (intent, probability) = match &annotation.intent {
             Some(intent) => (intent.name.to_string(), intent.probability),
             None => Default::default(),
         };
         let slot = |span: &Span<'_>| {
-            let recalled =
-                memory.iter().find(|recalled| (recalled.start, recalled.end) == (span.start, span.end));
             let tokens: Vec<&TokenLabel<'_>> = (annotation.tokens.iter())
                 .filter(|token| span.start <= token.start && token.end <= span.end)
                 .collect();
@@ -75,7 +73,7 @@ impl Heard {
             Slot {
                 slot: span.slot.clone(),
                 text: span.text.to_owned(),
-                value: recalled.and_then(|recalled| recalled.value.clone()),
+                value: remembered.value_of(span).map(str::to_owned),
                 place: span.start..span.end,
                 guesses: guesses(span, &tokens),
                 uncertainty: span.guess.as_ref().map_or(worst, |guess| guess.uncertainty) as f32,

@@ -19,6 +19,7 @@ use crate::encoder::{Encoder, Session};
 use crate::features::{Encoded, Novelty, UNKNOWN_WORD};
 use crate::kernel::Kernels;
 use crate::math::largest;
+use crate::memory::KnownValues;
 use crate::metrics::questions::Found;
 use crate::metrics::{Evaluation, Mode};
 use crate::settings::TrainSettings;
@@ -26,7 +27,7 @@ use crate::syntax::phrase::Why;
 use crate::syntax::{Syntax, SyntaxWorker};
 use crate::text::{Normalizer, Tokens};
 use crate::uncertainty::{Assessment, Evidence, Precision, Score, Scorer, SpanScore};
-use crate::utterance::Utterance;
+use crate::utterance::{KnownValue, Utterance};
 
 pub use assessor::{Assessed, Assessor, Measure};
 
@@ -50,6 +51,7 @@ pub struct Model {
     /// What the logit of being outside of all spans loses for a word that never was.
     pub(crate) outside_penalty: f64,
     pub(crate) policy: Arc<Policy>,
+    pub(crate) known_values: Arc<KnownValues>,
     /// Where another was given than the one that is built in.
     pub(crate) syntax: Option<Syntax>,
     pub(crate) record: Record,
@@ -120,6 +122,11 @@ impl Model {
     /// The slot types, in alphabetical order.
     pub fn slots(&self) -> Vec<String> {
         self.features.labels.slots()
+    }
+
+    /// The values that its training corpus named outside of the utterances, for the slots that it has.
+    pub fn known_values(&self) -> &[KnownValue] {
+        self.known_values.values()
     }
 
     /// How it came to be.
@@ -252,7 +259,8 @@ impl Worker {
         self.assess(policy);
         let verdict = policy.decide(&self.assessment, &self.decoded);
         let grown = self.grow(policy, text, &verdict);
-        self.assemble(policy, &verdict, grown, text)
+        let annotation = self.assemble(policy, &verdict, grown, text);
+        self.model.known_values.mark(annotation, |word| self.model.has_seen(word))
     }
 
     fn tokenize(&mut self, text: &str, tokenization: Tokenization) {

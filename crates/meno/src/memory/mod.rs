@@ -9,6 +9,7 @@
 //! - `table`, `index`: a million concepts in about 100 bytes each, searched in microseconds.
 //! - `spelling`: words that one slip makes of others.
 //! - `reconcile`: memory or the tagger, by a rule that is written down there.
+//! - `known`: the values that a training corpus names, which a model has without a store.
 //! - `corpus`: concepts as utterances to train on.
 //!
 //! Invariant: the concepts of one user are never found for another.
@@ -16,6 +17,7 @@
 mod concept;
 mod corpus;
 mod index;
+mod known;
 mod normal;
 mod reconcile;
 mod spelling;
@@ -26,6 +28,7 @@ mod tests;
 pub use concept::{Concept, Draft, MAX_BYTES, MAX_WORDS, Owner, Source};
 pub use corpus::{Exported, to_corpus};
 pub use index::{Entry, Found, Index};
+pub(crate) use known::KnownValues;
 pub use normal::normal_form;
 pub use reconcile::{Recalled, Remembered, Rule, Seen, TaggedWord, reconcile};
 pub use spelling::Spelling;

@@ -24,7 +24,7 @@ use serde::Serialize;
 use super::index::Found;
 use super::normal::{LoneS, Words};
 use crate::Annotation;
-use crate::answer::{Decision, TokenLabel, spans_at};
+use crate::answer::{Decision, Span, TokenLabel, spans_at};
 use crate::label;
 
 /// A word as a tagger leaves it.
@@ -233,27 +233,25 @@ impl<'t> Remembered<'t> {
             [] => Vec::new(),
             found => reconcile(rule, annotation.text, found, &tagged_words(&annotation, has_seen)),
         };
-        for recalled in &memory {
-            relabel(&mut annotation, recalled);
-        }
         if !memory.is_empty() {
-            let labels: Vec<&str> = annotation.tokens.iter().map(|token| &*token.label).collect();
-            let places: Vec<(usize, usize)> =
-                annotation.tokens.iter().map(|token| (token.start, token.end)).collect();
-            let mut spans = spans_at(annotation.text, &places, &labels);
-            for span in &mut spans {
-                let same = annotation.spans.iter().find(|old| (old.start, old.end) == (span.start, span.end));
-                span.guess = same.and_then(|old| old.guess.clone());
-            }
-            annotation.spans = spans;
+            relabel(&mut annotation, &memory);
             // What is remembered need not be asked about, and is nothing to refuse.
             annotation.decision = Decision::of(&annotation.spans);
         }
         Remembered { annotation, memory }
     }
+
+    /// What a span stands for: by what was taught, else by what the training corpus said.
+    pub fn value_of<'a>(&'a self, span: &'a Span<'_>) -> Option<&'a str> {
+        let same = self.memory.iter().find(|recalled| recalled.start < span.end && span.start < recalled.end);
+        same.and_then(|recalled| recalled.value.as_deref()).or(span.value.as_deref())
+    }
 }
 
-fn tagged_words<'a>(annotation: &'a Annotation<'_>, has_seen: impl Fn(&str) -> bool) -> Vec<TaggedWord<'a>> {
+pub(super) fn tagged_words<'a>(
+    annotation: &'a Annotation<'_>,
+    has_seen: impl Fn(&str) -> bool,
+) -> Vec<TaggedWord<'a>> {
     let word = |token: &'a TokenLabel<'_>| {
         let verdict = token.verdict.as_ref();
         let first_choice = verdict.map_or(&*token.label, |verdict| &verdict.first_choice);
@@ -282,13 +280,30 @@ fn seen(text: &str, has_seen: impl Fn(&str) -> bool) -> Seen {
     if is_variant { Seen::Variant } else { Seen::Never }
 }
 
-fn relabel(annotation: &mut Annotation<'_>, recalled: &Recalled<'_>) {
+/// Gives the words of concepts that hold their labels, and makes the spans anew.
+pub(super) fn relabel(annotation: &mut Annotation<'_>, held: &[Recalled<'_>]) {
+    for recalled in held {
+        relabel_words(&mut annotation.tokens, recalled);
+    }
+    let labels: Vec<&str> = annotation.tokens.iter().map(|token| &*token.label).collect();
+    let places: Vec<(usize, usize)> =
+        annotation.tokens.iter().map(|token| (token.start, token.end)).collect();
+    let mut spans = spans_at(annotation.text, &places, &labels);
+    for span in &mut spans {
+        let same = annotation.spans.iter().find(|old| (old.start, old.end) == (span.start, span.end));
+        span.guess = same.and_then(|old| old.guess.clone());
+        span.value = same.filter(|old| old.slot == span.slot).and_then(|old| old.value.clone());
+    }
+    annotation.spans = spans;
+}
+
+fn relabel_words(tokens: &mut [TokenLabel<'_>], recalled: &Recalled<'_>) {
     for token_idx in recalled.token_span.clone() {
         let label = label::iob(&recalled.slot, token_idx == recalled.token_span.start);
-        annotation.tokens[token_idx].label = label.into();
+        tokens[token_idx].label = label.into();
     }
     // What was cut off begins anew.
-    if let Some(next) = annotation.tokens.get_mut(recalled.token_span.end)
+    if let Some(next) = tokens.get_mut(recalled.token_span.end)
         && let ("I", slot) = label::split(&next.label)
     {
         next.label = label::iob(slot, true).into();

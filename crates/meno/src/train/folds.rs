@@ -20,7 +20,7 @@ pub(super) fn fit(
     watch: &mut (dyn Watch + Send),
 ) -> Result<Outcome> {
     demand_folds(train, n_folds, settings)?;
-    let mut part = Part { watch, idx: 0, of: n_folds + 1 };
+    let mut part = Part { watch, idx: 0, of: n_folds + 1, epochs: settings.epochs };
     let whole = Fit::new(train, None, settings)?;
     let (best, checkpoint) = match whole.run(options.resume, &mut part)? {
         Ended::Done { best, checkpoint } => (best, checkpoint),
@@ -92,18 +92,18 @@ struct Part<'w> {
     watch: &'w mut (dyn Watch + Send),
     idx: usize,
     of: usize,
+    /// Of each.
+    epochs: usize,
 }
 
 impl Watch for Part<'_> {
     fn step(&mut self, progress: &Progress) -> ControlFlow<()> {
-        let &Progress { epoch, epochs, .. } = progress;
-        self.watch.step(&Progress { epoch: self.idx * epochs + epoch, epochs: self.of * epochs, ..*progress })
+        let (epoch, epochs) = (self.idx * self.epochs + progress.epoch, self.of * self.epochs);
+        self.watch.step(&Progress { epoch, epochs, ..*progress })
     }
 
-    /// Only those of the model itself: the others are told apart by nothing.
     fn epoch(&mut self, report: &EpochReport) {
-        if self.idx == 0 {
-            self.watch.epoch(report);
-        }
+        let epoch = self.idx * self.epochs + report.epoch;
+        self.watch.epoch(&EpochReport { epoch, best: report.best && self.idx == 0, ..report.clone() });
     }
 }

@@ -16,18 +16,21 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, Utterance};
 use crate::decision::{Policy, PolicySettings};
 use crate::encoder::SpanTaggerShape;
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape, SpanTagger, SpanTaggerEncoder};
 use crate::engine::{MAX_WORDS, Model, Record};
 use crate::features::{Alphabet, Example, Features, Forms, Lexicon, Vectors, first_intent};
 use crate::kernel::Kernels;
+use crate::label;
+use crate::memory::KnownValues;
 use crate::metrics::{Evaluation, Mode, Report};
 use crate::nn::{Layout, Network, Parameters, Schedule, Task, Trainer};
 use crate::text::Normalizer;
 use crate::{Error, Result};
 
+use replacement::known_mentions;
 use slot_gated::SlotGatedTask;
 use span_tagger::SpanTaggerTask;
 
@@ -129,6 +132,16 @@ pub enum Validation<'a> {
     Folds(usize),
 }
 
+impl<'a> Validation<'a> {
+    /// The utterances that a policy is fitted on.
+    fn utterances(self, train: &'a Corpus) -> &'a [Utterance] {
+        match self {
+            Validation::On(valid) => &valid.utterances,
+            Validation::Folds(_) => &train.utterances,
+        }
+    }
+}
+
 impl<'a> From<&'a Corpus> for Validation<'a> {
     fn from(valid: &'a Corpus) -> Self {
         Validation::On(valid)
@@ -151,12 +164,17 @@ pub fn fit<'a>(
 ) -> Result<Outcome> {
     settings.check()?;
     options.policy.check()?;
+    let validation = valid.into();
+    if settings.span_tagger().is_some() {
+        let utterances = validation.utterances(train);
+        let n_spans = utterances.iter().map(|utterance| label::iter_spans(&utterance.labels).count()).sum();
+        options.policy.check_promise(n_spans)?;
+    }
     let threads = options.threads.max(1);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
         .map_err(|e| Error::Threads { problem: format!("cannot start {threads} threads: {e}") })?;
-    let validation = valid.into();
     pool.install(|| match validation {
         Validation::On(valid) => {
             demand_words(valid)?;
@@ -179,6 +197,7 @@ struct Fit<'a> {
     fingerprint: String,
     normalizer: Normalizer,
     features: Arc<Features>,
+    known_values: Arc<KnownValues>,
     examples: Vec<Example>,
     network: Untrained<'a>,
 }
@@ -251,6 +270,7 @@ impl<'a> Fit<'a> {
             kernels: Kernels::best(),
             fingerprint: train.fingerprint(),
             normalizer,
+            known_values: Arc::new(KnownValues::fit(&train.known_values, &features.labels.slots())),
             features: Arc::new(features),
             examples,
             network,
@@ -264,7 +284,8 @@ impl<'a> Fit<'a> {
                 self.train(SlotGatedTask::new(network, examples, settings), resume, watch)
             }
             Untrained::SpanTagger { network, tagger, forms } => {
-                let task = SpanTaggerTask::new(network, settings, tagger, features, forms, examples);
+                let known = known_mentions(self.known_values.values(), &self.normalizer, features);
+                let task = SpanTaggerTask::new(network, settings, tagger, features, forms, examples, known);
                 self.train(task, resume, watch)
             }
         }
@@ -345,6 +366,7 @@ impl<'a> Fit<'a> {
             encoder,
             outside_penalty,
             policy: Arc::new(policy),
+            known_values: self.known_values.clone(),
             syntax: None,
             record,
         }

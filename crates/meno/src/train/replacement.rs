@@ -1,15 +1,19 @@
 //! Mention replacement: new concepts for training, made of the values that a corpus has.
 //!
 //! A value of an open slot is replaced by another value, of its own slot or of any open one, or by a synthetic one; the label
-//! stays. So the tagger learns to go by the sentence, and not by the value.
+//! stays. So the tagger learns to go by the sentence, and not by the value. A value of any slot may be replaced by one that
+//! the corpus says the slot to have ([`KnownValue`]).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::features::{Example, Features, Vectors};
+use crate::features::{Example, Features, UNKNOWN_WORD, Vectors};
 use crate::label::paired_spans;
+use crate::memory::MAX_WORDS;
 use crate::random::Random;
 use crate::settings::MentionReplacement;
+use crate::text::Normalizer;
+use crate::utterance::KnownValue;
 
 /// A word of a replaced mention.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +39,36 @@ pub(super) struct Mentions<'a> {
     slot_parts: Vec<Vec<u32>>,
     rare: Vec<u32>,
     frequent: Vec<bool>,
+    known: KnownMentions,
+}
+
+/// For each slot the values that the corpus names outside of its utterances.
+pub(super) type KnownMentions = Vec<Vec<Vec<Word>>>;
+
+/// The known values of each slot of a paired set of labels, in the words of the tagger.
+pub(super) fn known_mentions(
+    values: &[KnownValue],
+    normalizer: &Normalizer,
+    features: &Features,
+) -> KnownMentions {
+    let slots = features.labels.paired_slots();
+    let mut known = vec![Vec::new(); slots.len()];
+    for KnownValue { slot, phrase, .. } in values {
+        let Some(at) = slots.iter().position(|name| Some(&**name) == slot.as_deref()) else { continue };
+        let word = |form: &str| match features.word(form) {
+            UNKNOWN_WORD => Word::New(form.to_owned()),
+            id => Word::Known(id),
+        };
+        let words: Vec<Word> = normalizer
+            .read(phrase)
+            .iter()
+            .map(|token| word(normalizer.vocabulary_form(token.word)))
+            .collect();
+        if (1..=MAX_WORDS).contains(&words.len()) {
+            known[at].push(words);
+        }
+    }
+    known
 }
 
 /// A slot is open if it has at least this many distinct values,
@@ -63,6 +97,7 @@ impl<'a> Mentions<'a> {
         features: &'a Features,
         examples: &'a [Example],
         vectors: Option<&Vectors>,
+        known: KnownMentions,
     ) -> Self {
         let (slots, words) = (features.labels.paired_slots(), features.words.names());
         let (counts, outside) = counts(words.len(), examples);
@@ -98,22 +133,29 @@ impl<'a> Mentions<'a> {
         let rare = (1..words.len() as u32)
             .filter(|&word| counts[word as usize] <= RARE && !has_digit(&words[word as usize]))
             .collect();
-        Mentions { settings, words, values, open, all, parts, slot_parts, rare, frequent }
+        Mentions { settings, words, values, open, all, parts, slot_parts, rare, frequent, known }
     }
 
     /// Whether a mention of this slot may be replaced.
-    pub(super) fn is_open(&self, slot: usize) -> bool {
+    pub(super) fn is_replaceable(&self, slot: usize) -> bool {
+        self.is_open(slot) || !self.known[slot].is_empty()
+    }
+
+    fn is_open(&self, slot: usize) -> bool {
         self.open[slot] && !self.all.is_empty() && !self.parts.is_empty()
     }
 
-    /// A mention for an open slot.
+    /// A mention for a slot that is replaceable.
     pub(super) fn draw(&self, slot: usize, random: &mut Random) -> Vec<Word> {
         let MentionReplacement { same_slot, any_slot, .. } = *self.settings;
         let known = |value: &[u32]| value.iter().map(|&word| Word::Known(word)).collect();
-        let own = &self.values[slot];
         let x = random.uniform();
-        if x < same_slot {
-            return known(own[random.below(own.len())]);
+        if x < same_slot || !self.is_open(slot) {
+            let own = &self.values[slot];
+            let at = random.below(own.len() + self.known[slot].len());
+            return own
+                .get(at)
+                .map_or_else(|| self.known[slot][at - own.len()].clone(), |value| known(value));
         }
         if x < same_slot + any_slot {
             return known(self.all[random.below(self.all.len())]);
@@ -232,5 +274,38 @@ mod tests {
         assert!(open(20, |_| 9, |_| "?".to_owned()), "words of which nothing is known may be names");
         assert!(!open(60, |i| if i == 0 { 10_000 } else { 1 }, name), "one value nearly always");
         assert!(!open(60, |_| 1, |i| i.to_string()), "numbers");
+    }
+
+    #[test]
+    fn known_values_take_the_place_of_others() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<String>>();
+        let utterance = crate::utterance::Utterance {
+            words: words("with ham on it"),
+            labels: words("O B-topping O B-thing"),
+            ..Default::default()
+        };
+        let mut features = Features::fit([&utterance].into_iter(), str::to_owned);
+        features.labels = features.labels.paired();
+        let id = |label: &str| features.labels.id(label).unwrap();
+        let example = Example {
+            words: utterance.words.iter().map(|word| features.word(word)).collect(),
+            labels: utterance.labels.iter().map(|label| id(label)).collect(),
+            intent: 0,
+        };
+        let value = |slot, phrase| KnownValue::new(Some(slot), phrase, None);
+        let values = [value("topping", "Sun-dried ham!"), value("street", "it")];
+        let known = known_mentions(&values, &Normalizer::default(), &features);
+        let settings = MentionReplacement::default();
+        let examples = [example];
+        let mentions = Mentions::new(&settings, &features, &examples, None, known);
+        let slot =
+            |name: &str| features.labels.paired_slots().iter().position(|slot| **slot == *name).unwrap();
+        assert!(mentions.is_replaceable(slot("topping")) && !mentions.is_replaceable(slot("thing")));
+        let (new, ham) = (|word: &str| Word::New(word.to_owned()), Word::Known(features.word("ham")));
+        let [own, known] = [vec![ham.clone()], vec![new("sun"), new("dried"), ham]];
+        let mut random = Random::new(1);
+        let drawn: Vec<_> = (0..40).map(|_| mentions.draw(slot("topping"), &mut random)).collect();
+        assert!(drawn.iter().all(|value| [&own, &known].contains(&value)), "{drawn:?}");
+        assert!(drawn.contains(&own) && drawn.contains(&known), "{drawn:?}");
     }
 }

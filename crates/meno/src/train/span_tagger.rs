@@ -1,6 +1,6 @@
 //! Training of the span tagger: word dropout, and mentions replaced by others.
 
-use super::replacement::{Mentions, Word, counts};
+use super::replacement::{KnownMentions, Mentions, Word, counts};
 use crate::encoder::{SpanTagger, TaggerWorkspace};
 use crate::features::{Example, Features, Form, Forms, Token, UNKNOWN_WORD};
 use crate::kernel::Kernels;
@@ -40,6 +40,7 @@ impl<'a> SpanTaggerTask<'a> {
         features: &'a Features,
         looks: &'a Forms,
         examples: &'a [Example],
+        known: KnownMentions,
     ) -> Self {
         let words = features.words.names();
         let (counts, _) = counts(words.len(), examples);
@@ -48,7 +49,7 @@ impl<'a> SpanTaggerTask<'a> {
             settings,
             tagger,
             word_dropout: WordDropout::new(tagger.unknown_words, &counts),
-            mentions: Mentions::new(&tagger.replacement, features, examples, looks.vectors),
+            mentions: Mentions::new(&tagger.replacement, features, examples, looks.vectors, known),
             examples,
             looks,
             forms: words.iter().map(|word| looks.of(word)).collect(),
@@ -63,7 +64,7 @@ impl<'a> SpanTaggerTask<'a> {
         let mut done = 0;
         let replaces = random.uniform() < replacement.utterances;
         for (slot, range) in paired_spans(&example.labels).filter(|_| replaces) {
-            if !self.mentions.is_open(slot as usize) || random.uniform() >= replacement.mentions {
+            if !self.mentions.is_replaceable(slot as usize) || random.uniform() >= replacement.mentions {
                 continue;
             }
             drawn.keep(example, done..range.start);
