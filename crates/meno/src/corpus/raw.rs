@@ -3,7 +3,8 @@
 //! Text that nobody has cut into words is read by the tokenizer that reads what users type, so that training and use
 //! see the same words: `to [Katy](person).` is `to katy`, and so is `To Katy?`. A slot that begins or ends inside of a
 //! word cuts it there (`[New York](city)s` is `new york s`), unless only marks would be left on one side: `$[5](sum)`
-//! is `5`, as it is when a user types it. A slot or an utterance of nothing but marks keeps them as they are.
+//! is `5`, as it is when a user types it. A slot or an utterance of nothing but marks keeps them as they are. Scripts
+//! without spaces are cut into clusters ([`crate::text::clusters`]), so that a slot can begin and end wherever a word does.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,7 +14,7 @@ use super::known::KnownValue;
 use super::markup::Piece;
 use super::{Corpus, Utterance};
 use crate::label;
-use crate::text::Normalizer;
+use crate::text::{Normalizer, clusters};
 
 /// A slot by its place in the text, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +84,7 @@ pub(super) struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     pub(super) fn new(path: &'a Path, log: &'a mut Log) -> Self {
-        let normalizer = Normalizer::default();
+        let normalizer = Normalizer::raw();
         Collector { path, log, normalizer, utterances: Vec::new(), known_values: Vec::new() }
     }
 
@@ -130,7 +131,7 @@ impl<'a> Collector<'a> {
     pub(super) fn finish(self) -> Corpus {
         let Collector { path, utterances, mut known_values, normalizer, .. } = self;
         let annotated = utterances.iter().flat_map(|utterance| {
-            let phrase = |span: &label::TokenSpan| utterance.words[span.start..span.end].join(" ");
+            let phrase = |span: &label::TokenSpan| clusters::join(&utterance.words[span.start..span.end]);
             label::spans(&utterance.labels).into_iter().map(move |span| (span.slot.clone(), phrase(&span)))
         });
         KnownValue::settle(&mut known_values, annotated, |phrase| {
