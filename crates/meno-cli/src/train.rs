@@ -10,7 +10,7 @@ use std::time::Duration;
 use meno::decision::{Growth, Policy, PolicySettings, Threshold};
 use meno::engine::Record;
 use meno::metrics::{Mode, Report};
-use meno::train::{Architecture, Checkpoint, Options, Outcome, TrainSettings, fit};
+use meno::train::{Architecture, Checkpoint, Options, Outcome, TrainSettings, UNDETERMINED, fit, language};
 use meno::{Error, Model, Result, atomic};
 use serde::Serialize;
 
@@ -79,6 +79,9 @@ pub struct Args {
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
+    /// The language of the data by its code, such as en, es or zh-Hans; by default whether it is English is found.
+    #[arg(long, value_name = "CODE", help_heading = "How to train")]
+    language: Option<String>,
     /// What all randomness comes from (1).
     #[arg(long, value_name = "N", help_heading = "How to train")]
     seed: Option<u64>,
@@ -109,7 +112,12 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let job = Job::new(args)?;
     let interrupt = Interrupt::listen();
     let mut watcher = Watcher::new(Some(&interrupt), style.stderr).with_lines();
-    let options = Options { policy: job.policy.clone(), threads: job.threads, resume: job.resume.clone() };
+    let options = Options {
+        policy: job.policy.clone(),
+        threads: job.threads,
+        resume: job.resume.clone(),
+        language: job.language.clone(),
+    };
     let outcome = fit(&job.data.train, job.data.validation(), &job.settings, options, &mut watcher)?;
     let reached = (watcher.epoch, watcher.epochs);
     let duration = watcher.finish();
@@ -138,6 +146,7 @@ struct Job {
     threads: usize,
     json: bool,
     resume: Option<Checkpoint>,
+    language: Option<String>,
     data: TrainingData,
 }
 
@@ -167,6 +176,7 @@ impl Job {
         if resume.is_none() && args.config.is_none() && settings.span_tagger().is_some() {
             settings = args.train.for_corpus(settings, data.train.utterances.len());
         }
+        note_language(language(&data.train, args.language.as_deref())?.as_deref(), &settings);
         Ok(Job {
             data,
             path,
@@ -177,6 +187,7 @@ impl Job {
             threads: threads(args.threads),
             json: args.json,
             resume,
+            language: args.language,
         })
     }
 
@@ -303,6 +314,22 @@ fn settings(args: &Args, resume: Option<&Checkpoint>) -> Result<TrainSettings> {
     let settings = args.train.over(TrainSettings { architecture, seed, ..base });
     settings.check()?;
     Ok(settings)
+}
+
+/// Says what follows for a corpus that is not English.
+fn note_language(language: Option<&str>, settings: &TrainSettings) {
+    let Some(code) = language else { return };
+    let found = match code {
+        UNDETERMINED => "the data does not look English (`--language en` if it is)".to_owned(),
+        code => format!("the language of the data is `{code}`"),
+    };
+    let follows = match settings.span_tagger() {
+        Some(tagger) if tagger.vectors => {
+            "English word vectors are kept, since they help; English syntax is not used"
+        }
+        _ => "phrases do not grow by English syntax",
+    };
+    note(format_args!("note: {found}: {follows} (docs/languages.md)"));
 }
 
 #[derive(Serialize)]

@@ -33,6 +33,29 @@ fn same_seed_same_bytes_for_any_threads() {
     assert_eq!(names(dir.path()), ["data", "m"]);
 }
 
+/// A dataset so small says nothing of its language, so English is assumed.
+#[test]
+fn a_language_can_be_stated() {
+    let dir = tiny_dataset();
+    let stated = run(dir.path(), &format!("train data -o m --epochs 1 --language es {SMALL}"));
+    assert!(
+        stated.contains("note: the language of the data is `es`: phrases do not grow by English syntax"),
+        "{stated}"
+    );
+    let english = run(dir.path(), &format!("train data -o m --epochs 1 --language en-GB {SMALL}"));
+    assert!(!english.contains("language"), "{english}");
+    check(
+        dir.path(),
+        &format!("train data -o m {FOR_EVER} --language spanish"),
+        &expect![[r#"
+            exit 2
+            ---
+            error: `spanish` is no code of a language
+            hint: codes are those of BCP 47, such as en, es or zh-Hans
+        "#]],
+    );
+}
+
 #[test]
 fn tells_how_it_went() {
     let dir = tiny_dataset();

@@ -351,7 +351,11 @@ mod tests {
             [0, 0, 1, 2, 3],
             [SURE; 5],
             vec![span(2, 4, 0), span(4, 5, 1)],
-            Assessment { tokens: vec![5.0, 5.0, 2.0, 2.0, 3.0], spans: vec![2.0, 3.0] },
+            Assessment {
+                tokens: vec![5.0, 5.0, 2.0, 2.0, 3.0],
+                spans: vec![2.0, 3.0],
+                ..Assessment::default()
+            },
         );
         let (labels, spans) = shown(&found);
         assert_eq!(labels, "O O B-unknown I-unknown B-unknown");
@@ -368,7 +372,7 @@ mod tests {
     #[test]
     fn unknown_words_overwrite_labels_and_what_is_cut_begins_anew() {
         let policy = Policy::never(Scorer::Token(Score::Energy)).with_threshold(1.0).unwrap();
-        let assess = |tokens: [f64; 5]| Assessment { tokens: tokens.to_vec(), spans: Vec::new() };
+        let assess = |tokens: [f64; 5]| Assessment { tokens: tokens.to_vec(), ..Assessment::default() };
         let check = |uncertainty, expected: &str, about: Option<usize>| {
             let found = answer(policy.clone(), [0, 0, 1, 2, 3], [SURE; 5], Vec::new(), assess(uncertainty));
             assert_eq!(shown(&found).0, expected);
@@ -389,7 +393,7 @@ mod tests {
             [0, 1, 0, 0, 0],
             [SURE, [0.5, 0.3, 0.1, 0.06, 0.04], SURE, SURE, SURE],
             Vec::new(),
-            Assessment { tokens: vec![0.0; 5], spans: Vec::new() },
+            Assessment { tokens: vec![0.0; 5], ..Assessment::default() },
         );
         let token = &found.tokens[1];
         assert_eq!((&*token.verdict.as_ref().unwrap().first_choice, token.probability), ("B-city", 0.3));

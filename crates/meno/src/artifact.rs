@@ -109,6 +109,8 @@ enum OutOfScopeDocument {
         floor: f64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reject: Option<f64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reject_foreign: Option<f64>,
     },
 }
 
@@ -122,7 +124,13 @@ impl From<&Policy> for PolicyDocument {
             },
             threshold: policy.threshold.clone(),
             doubt: policy.doubt,
-            out_of_scope: OutOfScopeDocument::Utterance { intent, tokens, floor, reject: policy.reject },
+            out_of_scope: OutOfScopeDocument::Utterance {
+                intent,
+                tokens,
+                floor,
+                reject: policy.reject,
+                reject_foreign: policy.reject_foreign,
+            },
             growth: policy.growth,
         }
     }
@@ -130,7 +138,8 @@ impl From<&Policy> for PolicyDocument {
 
 impl From<&PolicyDocument> for Policy {
     fn from(document: &PolicyDocument) -> Self {
-        let OutOfScopeDocument::Utterance { intent, tokens, floor, reject } = document.out_of_scope;
+        let OutOfScopeDocument::Utterance { intent, tokens, floor, reject, reject_foreign } =
+            document.out_of_scope;
         Policy {
             scorer: match document.scorer {
                 ScorerDocument::Token { score } => Scorer::Token(score),
@@ -140,6 +149,7 @@ impl From<&PolicyDocument> for Policy {
             doubt: document.doubt,
             out_of_scope: OutOfScopeScore { intent, tokens, floor },
             reject,
+            reject_foreign,
             growth: document.growth,
         }
     }
@@ -374,7 +384,7 @@ fn policy(document: &Document, default: Scorer) -> Result<Policy, String> {
     if policy.is_span_level() != matches!(default, Scorer::Span(_)) {
         return Err(damaged(format!("the score {:?} is not for this architecture", policy.scorer.name())));
     }
-    let Policy { scorer, threshold, doubt, out_of_scope, reject, growth } = &policy;
+    let Policy { scorer, threshold, doubt, out_of_scope, reject, reject_foreign, growth } = &policy;
     if doubt.is_some_and(|doubt| !doubt.above.is_finite()) || (doubt.is_some() && !policy.is_span_level()) {
         return Err(damaged("a doubt that is not finite, or not of spans"));
     }
@@ -388,7 +398,8 @@ fn policy(document: &Document, default: Scorer) -> Result<Policy, String> {
         Scorer::Token(_) => true,
         Scorer::Span(score) => score.is_whole(),
     };
-    if !is_whole || !out_of_scope.is_whole() || !reject.is_none_or(f64::is_finite) {
+    let are_finite = [reject, reject_foreign].iter().all(|limit| limit.is_none_or(f64::is_finite));
+    if !is_whole || !out_of_scope.is_whole() || !are_finite {
         return Err(damaged("a weight of a score that is not finite"));
     }
     Ok(policy)
@@ -407,7 +418,8 @@ fn policy_of_version_1(document: &Document, default: Scorer) -> Result<Policy, S
     let threshold = document.threshold.as_ref().map(|stored| stored.threshold.clone());
     let reject = document.concepts.as_ref().and_then(|concepts| concepts.reject);
     let out_of_scope = OutOfScopeScore::FORMAT_1;
-    Ok(Policy { scorer, threshold, doubt: None, out_of_scope, reject, growth: document.growth })
+    let growth = document.growth;
+    Ok(Policy { scorer, threshold, doubt: None, out_of_scope, reject, reject_foreign: None, growth })
 }
 
 /// Only of slots that there are labels for; before version 3 nothing is known.

@@ -13,6 +13,7 @@ use super::finding::{Finding, Kind, Log};
 use super::{Corpus, Split, Utterance, folder, splits};
 use crate::label;
 use crate::label::UNKNOWN;
+use crate::text::clusters;
 use crate::{Error, Result};
 
 /// The problems of a dataset or split, sorted by file and line; an error only if something cannot be opened at all.
@@ -230,7 +231,7 @@ fn repeats(parts: &[Part], log: &mut Log) {
 
 fn shorten(words: &[String]) -> String {
     const MOST: usize = 80;
-    let text = words.join(" ");
+    let text = clusters::join(words);
     match text.char_indices().nth(MOST) {
         Some((byte_idx, _)) => format!("{}...", &text[..byte_idx]),
         None => text,

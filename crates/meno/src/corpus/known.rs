@@ -6,7 +6,7 @@ use super::Corpus;
 use super::tagged::cannot_hold_value;
 use crate::Result;
 use crate::label;
-use crate::text::Normalizer;
+use crate::text::{Normalizer, clusters};
 pub use crate::utterance::KnownValue;
 
 impl KnownValue {
@@ -71,7 +71,7 @@ impl Corpus {
     /// Pairs of a slot and a phrase in the utterances.
     pub(super) fn annotated(&self) -> impl Iterator<Item = (String, String)> {
         self.utterances.iter().flat_map(|utterance| {
-            let phrase = |span: &label::TokenSpan| utterance.words[span.start..span.end].join(" ");
+            let phrase = |span: &label::TokenSpan| clusters::join(&utterance.words[span.start..span.end]);
             label::spans(&utterance.labels).into_iter().map(move |span| (span.slot.clone(), phrase(&span)))
         })
     }

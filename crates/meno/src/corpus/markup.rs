@@ -1,12 +1,14 @@
 //! What the writers of marked-up text share: words and labels to text with slots in it.
 //!
-//! Words are joined with one space. Reading cuts the text into words anew ([`super::raw`]), so what must come back is
-//! the text and its slots; the words come back if the tokenizer of raw text would make them.
+//! Words are joined with one space, those of scripts without spaces with none. Reading cuts the text into words anew
+//! ([`super::raw`]), so what must come back is the text and its slots; the words come back if the tokenizer of raw text
+//! would make them.
 
 use super::tagged::cannot_hold;
 use super::{Corpus, Utterance};
 use crate::Result;
 use crate::label;
+use crate::text::clusters::space_between;
 
 /// A stretch of text inside a slot or outside of any.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,35 +23,38 @@ impl Piece {
     }
 }
 
-/// The text of an utterance, words joined with spaces.
+/// The text of an utterance.
 pub(super) fn pieces(utterance: &Utterance) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    let mut gap = String::new();
-    let push_plain = |gap: &mut String, pieces: &mut Vec<Piece>| {
-        if !gap.is_empty() {
-            pieces.push(Piece { text: std::mem::take(gap), slot: None });
+    let mut pieces: Vec<Piece> = Vec::new();
+    let spans = label::spans(&utterance.labels);
+    let mut spans = spans.iter().peekable();
+    let mut before = "";
+    for (word_idx, word) in utterance.words.iter().enumerate() {
+        let _ = spans.next_if(|span| span.end <= word_idx);
+        let span = spans.peek().filter(|span| span.start <= word_idx);
+        let begins = span.is_none_or(|span| span.start == word_idx);
+        let space = if word_idx > 0 && space_between(before, word) { " " } else { "" };
+        match (span, pieces.last_mut()) {
+            (Some(_), Some(slot)) if !begins => slot.text.extend([space, word]),
+            (Some(span), _) => {
+                push_plain(&mut pieces, &[space]);
+                pieces.push(Piece { text: word.clone(), slot: Some(span.slot.clone()) });
+            }
+            (None, _) => push_plain(&mut pieces, &[space, word]),
         }
-    };
-    let mut next = 0;
-    let mut words = |gap: &mut String, until: usize| {
-        for word in &utterance.words[next..until] {
-            gap.push_str(word);
-            gap.push(' ');
-        }
-        next = until;
-    };
-    for span in label::spans(&utterance.labels) {
-        words(&mut gap, span.start);
-        push_plain(&mut gap, &mut pieces);
-        words(&mut gap, span.end);
-        let text = gap.trim_end_matches(' ').to_owned();
-        pieces.push(Piece { text, slot: Some(span.slot) });
-        gap = " ".to_owned();
+        before = word;
     }
-    words(&mut gap, utterance.words.len());
-    gap.pop();
-    push_plain(&mut gap, &mut pieces);
     pieces
+}
+
+/// Adds to the text outside of slots.
+fn push_plain(pieces: &mut Vec<Piece>, parts: &[&str]) {
+    let text = parts.concat();
+    match pieces.last_mut() {
+        Some(Piece { text: before, slot: None }) => before.push_str(&text),
+        _ if text.is_empty() => {}
+        _ => pieces.push(Piece { text, slot: None }),
+    }
 }
 
 /// An utterance as one line of markup, checked by reading the line again: what would change is an error.

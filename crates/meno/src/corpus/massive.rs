@@ -14,6 +14,7 @@ use super::raw::Collector;
 use super::source::{Source, json_problem};
 use super::{Corpus, raw};
 use crate::Result;
+use crate::text::clusters;
 
 /// Reads the lines of one partition, or all of them.
 pub(super) fn read(path: &Path, partition: Option<&str>, log: &mut Log) -> Result<Corpus> {
@@ -80,7 +81,7 @@ pub(super) fn render(corpus: &Corpus) -> Result<String> {
             id: Some(utterance_idx.to_string()),
             partition: None,
             intent: (!utterance.intent.is_empty()).then(|| utterance.intent.clone()),
-            utt: Some(utterance.words.join(" ")),
+            utt: Some(clusters::join(&utterance.words)),
             annot_utt,
         };
         text += &serde_json::to_string(&row).expect("strings are JSON");

@@ -70,7 +70,7 @@ impl Corpus {
     /// The tokenizer that reads users' text as this corpus was read: fitted to its words, unless it was raw text.
     pub fn normalizer(&self) -> Normalizer {
         let words = self.utterances.iter().map(|utterance| utterance.words.as_slice());
-        if self.raw { Normalizer::default().keeping(words) } else { Normalizer::fit(words) }
+        if self.raw { Normalizer::raw().keeping(words) } else { Normalizer::fit(words) }
     }
 
     /// The utterances of each intent, intents in order of first occurrence.

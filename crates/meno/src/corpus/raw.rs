@@ -3,7 +3,8 @@
 //! Text that nobody has cut into words is read by the tokenizer that reads what users type, so that training and use
 //! see the same words: `to [Katy](person).` is `to katy`, and so is `To Katy?`. A slot that begins or ends inside of a
 //! word cuts it there (`[New York](city)s` is `new york s`), unless only marks would be left on one side: `$[5](sum)`
-//! is `5`, as it is when a user types it. A slot or an utterance of nothing but marks keeps them as they are.
+//! is `5`, as it is when a user types it. A slot or an utterance of nothing but marks keeps them as they are. Scripts
+//! without spaces are cut into clusters ([`crate::text::clusters`]), so that a slot can begin and end wherever a word does.
 
 use std::ops::Range;
 use std::path::Path;
@@ -82,7 +83,7 @@ pub(super) struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     pub(super) fn new(path: &'a Path, log: &'a mut Log) -> Self {
-        let normalizer = Normalizer::default();
+        let normalizer = Normalizer::raw();
         Collector { path, log, normalizer, utterances: Vec::new(), known_values: Vec::new() }
     }
 

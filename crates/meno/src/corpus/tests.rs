@@ -409,7 +409,7 @@ fn expected(corpus: &Corpus, format: Format) -> Vec<Utterance> {
     if !format.has_tags() {
         for utterance in &mut utterances {
             let (text, slots) = raw::join(&markup::pieces(utterance));
-            (utterance.words, utterance.labels) = raw::words(&Normalizer::default(), &text, slots).unwrap();
+            (utterance.words, utterance.labels) = raw::words(&Normalizer::raw(), &text, slots).unwrap();
         }
     }
     utterances

@@ -22,6 +22,8 @@ pub use threshold::{BUDGET, Offer, ScoredUtterance, Threshold};
 
 /// The share of in-domain utterances that are not rejected.
 const ACCEPTED: f64 = 0.995;
+/// So many utterances have one that is not: of fewer, the limit is the highest score of all.
+pub(crate) const ENOUGH_TO_REJECT: usize = 200;
 
 /// When words, spans and utterances are unknown.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +38,9 @@ pub struct Policy {
     pub out_of_scope: OutOfScopeScore,
     /// Above which out-of-scope score an utterance is rejected; none is if there is none.
     pub reject: Option<f64>,
+    /// Above which foreignness ([`crate::Worker::foreignness`]) an utterance is rejected as one in another language; none is
+    /// if there is none.
+    pub reject_foreign: Option<f64>,
     /// How unknown words grow to phrases; they do not if there is none.
     pub growth: Option<Growth>,
 }
@@ -70,6 +75,7 @@ impl Policy {
             doubt: None,
             out_of_scope: OutOfScopeScore::default(),
             reject: None,
+            reject_foreign: None,
             growth: None,
         }
     }
@@ -133,7 +139,9 @@ impl Policy {
         };
         let is_out_of_scope =
             |highest: f64| !decoded.labels.is_empty() && self.out_of_scope.of(decoded) > highest;
-        Verdict { tokens, spans, reject: self.reject.is_some_and(is_out_of_scope) }
+        let is_foreign = |highest: f64| assessment.foreignness > highest;
+        let reject = self.reject.is_some_and(is_out_of_scope) || self.reject_foreign.is_some_and(is_foreign);
+        Verdict { tokens, spans, reject }
     }
 }
 
@@ -189,7 +197,7 @@ impl PolicySettings {
     }
 }
 
-/// The out-of-scope score above which an utterance is rejected, from those of in-domain utterances; none if there are none.
+/// The score above which an utterance is rejected, from those of in-domain utterances; none if there are none.
 pub(crate) fn reject_above(mut scores: Vec<f64>) -> Option<f64> {
     scores.sort_by(f64::total_cmp);
     let accepted = (scores.len() as f64 * ACCEPTED).ceil() as usize;
@@ -209,7 +217,7 @@ mod tests {
 
     #[test]
     fn words_over_the_threshold_are_unknown() {
-        let assessment = Assessment { tokens: vec![1.0, 2.0, 3.0], spans: Vec::new() };
+        let assessment = Assessment { tokens: vec![1.0, 2.0, 3.0], ..Assessment::default() };
         let decoded = Decoded { labels: vec![0; 3], ..Decoded::default() };
         let never = Policy::never(Scorer::Token(Score::Energy));
         assert_eq!(never.decide(&assessment, &decoded).tokens, [false; 3]);
@@ -229,7 +237,11 @@ mod tests {
             spans: vec![span(1, 2), span(3, 5)],
             ..Decoded::default()
         };
-        let assessment = Assessment { tokens: vec![9.0, 5.0, 9.0, 7.0, 7.0], spans: vec![5.0, 7.0] };
+        let assessment = Assessment {
+            tokens: vec![9.0, 5.0, 9.0, 7.0, 7.0],
+            spans: vec![5.0, 7.0],
+            ..Assessment::default()
+        };
         let policy = Policy::never(Scorer::Span(SpanScore::default())).with_threshold(6.0).unwrap();
         let verdict = policy.decide(&assessment, &decoded);
         assert_eq!(verdict.spans, [false, true]);
@@ -244,7 +256,11 @@ mod tests {
             spans: vec![span(1, 2), span(3, 5)],
             ..Decoded::default()
         };
-        let assessment = Assessment { tokens: vec![9.0, 5.0, 9.0, 7.0, 7.0], spans: vec![5.0, 7.0] };
+        let assessment = Assessment {
+            tokens: vec![9.0, 5.0, 9.0, 7.0, 7.0],
+            spans: vec![5.0, 7.0],
+            ..Assessment::default()
+        };
         let policy = Policy::never(Scorer::Span(SpanScore::default()));
         let doubtful = Policy { doubt: Some(Doubt { above: 6.0, slot_f1: 90.0 }), ..policy.clone() };
         for (policy, labels, spans) in [
@@ -269,6 +285,11 @@ mod tests {
         for (reject, expected) in [(Some(score - 0.1), true), (Some(score), false), (None, false)] {
             let policy = Policy { reject, ..Policy::never(Scorer::Span(SpanScore::default())) };
             assert_eq!(policy.decide(&Assessment::default(), &decoded).reject, expected);
+        }
+        let foreign = Assessment { foreignness: 0.6, ..Assessment::default() };
+        for (reject_foreign, expected) in [(Some(0.5), true), (Some(0.6), false), (None, false)] {
+            let policy = Policy { reject_foreign, ..Policy::never(Scorer::Span(SpanScore::default())) };
+            assert_eq!(policy.decide(&foreign, &decoded).reject, expected);
         }
         let policy = Policy { reject: Some(f64::MIN), ..Policy::never(Scorer::Span(SpanScore::default())) };
         assert!(!policy.decide(&Assessment::default(), &Decoded::default()).reject);

@@ -84,6 +84,9 @@ pub struct Record {
     pub settings: TrainSettings,
     /// The fingerprint of the training corpus.
     pub corpus: String,
+    /// The code of its language (BCP 47), `und` if nobody stated it; `None` for English.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
     /// The epoch whose parameters these are, from 1.
     pub epoch: usize,
     /// Slot F1 on the valid set, in percent.
@@ -134,6 +137,10 @@ impl Model {
         &self.record
     }
 
+    fn is_english(&self) -> bool {
+        self.record.language.is_none()
+    }
+
     /// When words, spans and utterances are unknown.
     pub fn policy(&self) -> &Policy {
         &self.policy
@@ -180,9 +187,10 @@ impl Model {
         (0..n_labels).map(|from| (0..n_labels).map(|by| taken(from, by)).collect()).collect()
     }
 
-    /// The parser by which unknown words grow to phrases; without one they do not.
+    /// The parser by which unknown words grow to phrases; without one they do not. The one that is built in is for English.
     fn syntax(&self) -> Option<Syntax> {
-        self.syntax.clone().or_else(Syntax::built_in)
+        let built_in = || Syntax::built_in().filter(|_| self.is_english());
+        self.syntax.clone().or_else(built_in)
     }
 
     fn outside_penalty(&self, word: u32) -> f64 {
@@ -278,7 +286,7 @@ impl Worker {
 
     /// Runs the encoder, piece by piece, and decodes what it says.
     fn decode(&mut self) {
-        let Encoded { tokens, forms } = &self.encoded;
+        let Encoded { tokens, forms, .. } = &self.encoded;
         self.decoded.clear();
         for piece in tokens.chunks(MAX_WORDS) {
             let emissions = self.session.emit(piece, forms);
@@ -292,6 +300,7 @@ impl Worker {
         let novelty: Vec<Novelty> = self.decoded.spans.iter().map(|span| self.novelty(span)).collect();
         let precision = Precision::Single(self.kernels);
         self.assessment.assess(&policy.scorer, &mut self.decoded, novelty.into_iter(), precision);
+        self.assessment.foreignness = self.encoded.foreignness();
         policy.settle(&mut self.assessment, &mut self.decoded);
     }
 
@@ -394,6 +403,12 @@ impl Worker {
     /// How unlike the training set the last utterance is.
     pub fn out_of_scope(&self) -> f64 {
         self.model.policy.out_of_scope.of(&self.decoded)
+    }
+
+    /// How foreign the words of the last utterance are to the training set, from 0 to 1: about the share of them that it never
+    /// had (`docs/languages.md`). A text in another language than the corpus' has more than a half.
+    pub fn foreignness(&self) -> f64 {
+        self.assessment.foreignness
     }
 
     /// Whether the last utterance is rejected.

@@ -2,7 +2,8 @@
 
 use super::{Model, Worker};
 use crate::Result;
-use crate::decision::{BUDGET, Doubt, SPAN_BUDGET, ScoredSpan, ScoredUtterance, Threshold, reject_above};
+use crate::decision::{BUDGET, Doubt, SPAN_BUDGET, ScoredSpan, ScoredUtterance, Threshold};
+use crate::decision::{ENOUGH_TO_REJECT, reject_above};
 use crate::decision::{Growth, MaskedSlots, Phrases, Policy, PolicySettings, Predictions};
 use crate::label;
 use crate::math::largest;
@@ -28,7 +29,8 @@ impl Model {
         }
         match never.scorer {
             Scorer::Span(_) => {
-                fit_span_policy(never, settings, &[HeldOut { model: self, utterances: valid }])
+                let held_out = HeldOut { model: self, utterances: valid };
+                fit_span_policy(self.is_english(), never, settings, &[held_out])
             }
             Scorer::Token(score) => self.fit_token_policy(settings.score.unwrap_or(score), settings, valid),
         }
@@ -49,7 +51,7 @@ impl Model {
         if labels.all(|label| label == "O") {
             return Ok(never);
         }
-        fit_span_policy(never, settings, folds)
+        fit_span_policy(self.is_english(), never, settings, folds)
     }
 
     fn fit_token_policy(
@@ -95,13 +97,19 @@ impl Model {
     }
 }
 
-fn fit_span_policy(policy: Policy, settings: &PolicySettings, held_out: &[HeldOut<'_>]) -> Result<Policy> {
-    let (mut scored, mut n_gold, mut out_of_scope) = (Vec::new(), 0, Vec::new());
+fn fit_span_policy(
+    is_english: bool,
+    policy: Policy,
+    settings: &PolicySettings,
+    held_out: &[HeldOut<'_>],
+) -> Result<Policy> {
+    let (mut scored, mut n_gold, mut out_of_scope, mut foreignness) = (Vec::new(), 0, Vec::new(), Vec::new());
     for HeldOut { model, utterances } in held_out {
         let mut worker = (*model).clone().with_policy(policy.clone()).worker();
         for utterance in utterances.iter().filter(|utterance| !utterance.words.is_empty()) {
             worker.tag(&utterance.words);
             out_of_scope.push(worker.out_of_scope());
+            foreignness.push(worker.foreignness());
             let gold = label::spans(&utterance.labels);
             n_gold += gold.len();
             scored.extend(worker.found().into_iter().map(|found| ScoredSpan {
@@ -117,7 +125,47 @@ fn fit_span_policy(policy: Policy, settings: &PolicySettings, held_out: &[HeldOu
         (None, Some(doubt)) => threshold.at_most(doubt.above, &scored),
         (None, None) => threshold,
     };
-    Ok(Policy { threshold: Some(threshold), doubt, reject: reject_above(out_of_scope), ..policy })
+    let policy = Policy { threshold: Some(threshold), doubt, reject: reject_above(out_of_scope), ..policy };
+    let reject_foreign = reject_foreign(is_english, &policy, held_out, foreignness);
+    Ok(Policy { reject_foreign, ..policy })
+}
+
+/// An utterance of which about half is known is in the language of the corpus.
+const FOREIGN: f64 = 0.5;
+/// Of utterances in another language, at most this share may be acted upon without a limit of their own.
+const ACTED_UPON: f64 = 0.05;
+
+/// Above which foreignness utterances are rejected; none if the policy does without such a limit.
+///
+/// It does where it is measured to: for English, with enough utterances held out. Of few the out-of-scope score has no
+/// quantile to speak of, and of a corpus in another language the vectors of English words make it take English for known
+/// (`docs/languages.md`).
+fn reject_foreign(
+    is_english: bool,
+    policy: &Policy,
+    held_out: &[HeldOut<'_>],
+    foreignness: Vec<f64>,
+) -> Option<f64> {
+    let n_most = (ACTED_UPON * foreignness.len() as f64) as usize;
+    if is_english && foreignness.len() >= ENOUGH_TO_REJECT && n_acted_upon(policy, held_out) <= n_most {
+        return None;
+    }
+    reject_above(foreignness).map(|highest| highest.max(FOREIGN))
+}
+
+/// How many utterances in a language that nobody speaks are acted upon: those held out, each word read backwards.
+fn n_acted_upon(policy: &Policy, held_out: &[HeldOut<'_>]) -> usize {
+    let mut n_acted_upon = 0;
+    for HeldOut { model, utterances } in held_out {
+        let mut worker = (*model).clone().with_policy(policy.clone()).worker();
+        for utterance in utterances.iter().filter(|utterance| !utterance.words.is_empty()) {
+            let backwards = |word: &String| word.chars().rev().collect();
+            worker.tag(&utterance.words.iter().map(backwards).collect::<Vec<String>>());
+            let verdict = policy.decide(&worker.assessment, &worker.decoded);
+            n_acted_upon += usize::from(!verdict.reject && !verdict.spans.contains(&true));
+        }
+    }
+    n_acted_upon
 }
 
 impl Worker {

@@ -1,15 +1,17 @@
 //! Words as characters, for the char-CNN of a span tagger.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Form;
 use crate::label::Names;
+use crate::text::chars::script;
 
 /// The characters of the words of a corpus.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Alphabet {
     characters: Vec<char>,
     ids: HashMap<char, u8>,
+    scripts: HashSet<u32>,
 }
 
 /// Ids of characters: all that are not in the alphabet, and the ends of a word.
@@ -27,7 +29,8 @@ impl Alphabet {
     /// These characters, in this order; at most [`Alphabet::MAX`] of them.
     pub(crate) fn new(characters: Vec<char>) -> Self {
         let ids = characters.iter().copied().zip(N_SPECIAL as u8..=u8::MAX).collect();
-        Alphabet { characters, ids }
+        let scripts = characters.iter().map(|&c| script(c)).collect();
+        Alphabet { characters, ids, scripts }
     }
 
     /// The characters of these words, the more frequent first.
@@ -41,6 +44,11 @@ impl Alphabet {
     /// The characters in the order of their ids.
     pub(crate) fn characters(&self) -> &[char] {
         &self.characters
+    }
+
+    /// Whether a character of its script is among them.
+    pub(crate) fn has_script_of(&self, c: char) -> bool {
+        self.scripts.contains(&script(c))
     }
 
     /// How many ids there are.

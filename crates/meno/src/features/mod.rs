@@ -65,10 +65,12 @@ impl Features {
         needs_form: impl Fn(u32) -> bool,
         encoded: &mut Encoded,
     ) {
-        encoded.tokens.clear();
-        encoded.forms.clear();
+        encoded.clear();
         for text in words {
             let word = self.word(text);
+            let weight = if word == UNKNOWN_WORD { self.weight_of_new(text) } else { 0 };
+            encoded.n_foreign += weight;
+            encoded.n_words += weight.max(1);
             let mut form = 0;
             if let Some(forms) = self.forms.as_ref().filter(|_| needs_form(word)) {
                 form = encoded.forms.len() as u32;
@@ -77,7 +79,22 @@ impl Features {
             encoded.tokens.push(Token { word, form, key: lexicon::word_key(text) });
         }
     }
+
+    /// How much a word that training did not have speaks for another language: numbers and marks not at all, words of a
+    /// script that it did not have more than others.
+    fn weight_of_new(&self, word: &str) -> usize {
+        let is_strange = |c: char| self.forms.as_ref().is_some_and(|forms| !forms.alphabet.has_script_of(c));
+        let mut letters = word.chars().filter(|c| c.is_alphabetic());
+        match letters.next() {
+            None => 0,
+            Some(first) if is_strange(first) && letters.all(is_strange) => WEIGHT_OF_STRANGE,
+            Some(_) => 1,
+        }
+    }
 }
+
+/// For how many new words one of a script that training did not have stands.
+const WEIGHT_OF_STRANGE: usize = 3;
 
 /// The words of an utterance as an encoder sees them; a buffer to be used again for the next one.
 #[derive(Clone, Debug, Default)]
@@ -86,6 +103,24 @@ pub(crate) struct Encoded {
     pub tokens: Vec<Token>,
     /// The forms that they refer to.
     pub forms: Vec<Form>,
+    /// How many words speak for another language, and how many words there are; those of strange scripts count more.
+    n_foreign: usize,
+    n_words: usize,
+}
+
+impl Encoded {
+    fn clear(&mut self) {
+        self.tokens.clear();
+        self.forms.clear();
+        self.n_foreign = 0;
+        self.n_words = 0;
+    }
+
+    /// From 0 to 1: the share of the words that training did not have, if there were one more that it had; so few words
+    /// show less than many.
+    pub(crate) fn foreignness(&self) -> f64 {
+        self.n_foreign as f64 / (self.n_words as f64 + 1.0)
+    }
 }
 
 /// A word of an utterance.

@@ -111,6 +111,11 @@ impl Vectors {
         self.words.get(word).map(|&word| f32::from(self.facts[word as usize * N_FACTS + 2]) / 255.0)
     }
 
+    /// How frequent a word in lower case is, on a logarithmic scale of which the most frequent has 255, if it is known.
+    pub(crate) fn frequency(&self, word: &str) -> Option<u8> {
+        self.words.get(word).map(|&word| self.facts[word as usize * N_FACTS + 3])
+    }
+
     /// Adds what is known of the whole word.
     fn facts(&self, word: &str, vector: &mut Vec<f32>) {
         let Some(&word) = self.words.get(word) else {

@@ -4,7 +4,8 @@
 //! case and composed (NFC); punctuation and spaces separate them; apostrophes are gone: `Rock ’n’ Roll` and `rock n roll`
 //! are the same words. Each has a *stem* besides, under which it is looked up: without a possessive `'s` and, by the rules
 //! of Harman's S stemmer (*How effective is suffixing?*, 1991), a plural `s`: `mix`, `mixes`, `mix's` and `mixes'` have
-//! one stem. Where the words themselves differ, a match is not [exact](super::Found::exact).
+//! one stem. Where the words themselves differ, a match is not [exact](super::Found::exact). Scripts without spaces are
+//! read in clusters, as in raw text, so that `東京` is found in `東京の天気`.
 //!
 //! Some corpora write `driver's` as `driver 's`, some as `driver s`. The first goes with the word before it; of the second
 //! there are two readings, and a text is searched in both.
@@ -12,16 +13,30 @@
 use unicode_normalization::UnicodeNormalization;
 
 use crate::text::chars::{Class, class, plain};
+use crate::text::clusters::{begins, space_between};
 
-/// The form under which a phrase is compared: its words with one space between them.
+/// The form under which a phrase is compared: its words with one space between them, but none between clusters.
 ///
 /// ```
 /// assert_eq!(meno::memory::normal_form(" The “Driver’s” Mix! "), "the drivers mix");
 /// ```
 pub fn normal_form(phrase: &str) -> String {
     let words = Words::read(phrase, LoneS::Joined);
-    let words: Vec<&str> = words.iter().map(|word| word.normal).collect();
-    words.join(" ")
+    let mut normal = String::new();
+    let (mut before, mut end) = ("", 0);
+    for word in words.iter() {
+        let is_symbol = |word: &str| word.chars().any(|c| class(c) == Class::Symbol);
+        let is_cluster = word.start == end
+            && !space_between(before, word.normal)
+            && !is_symbol(before)
+            && !is_symbol(word.normal);
+        if !normal.is_empty() && !is_cluster {
+            normal.push(' ');
+        }
+        normal.push_str(word.normal);
+        (before, end) = (word.normal, word.end);
+    }
+    normal
 }
 
 /// A word and its place in the text.
@@ -78,7 +93,7 @@ impl Words {
         reader.words.places.clear();
         reader.words.has_lone_s = false;
         for (at, c) in text.char_indices() {
-            reader.read(c, at..at + c.len_utf8());
+            reader.read(c, at..at + c.len_utf8(), &text[at + c.len_utf8()..]);
         }
         reader.close();
         *self = reader.words;
@@ -114,9 +129,15 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(&mut self, c: char, at: std::ops::Range<usize>) {
+    fn read(&mut self, c: char, at: std::ops::Range<usize>, rest: &str) {
         match class(c) {
-            Class::Word => self.write(plain(c), at),
+            Class::Word => {
+                let written = &self.words.normals[self.start()..];
+                if written.chars().next_back().is_some_and(|before| begins(before, c, rest)) {
+                    self.close();
+                }
+                self.write(plain(c), at);
+            }
             Class::Extend if self.open.is_some() => self.write(c, at),
             Class::Mark('\'') => self.apostrophe = Some(self.length()),
             Class::Symbol => {
@@ -220,6 +241,8 @@ mod tests {
         check("s club 7", "s/s@s club/club@club 7/7@7");
         check("'s", "s/s@s");
         check("I ❤️ it", "i/i@I ❤/❤@❤ it/it@it");
+        check("東京の天気", "東/東@東 京/京@京 の/の@の 天/天@天 気/気@気");
+        check("ตั้งเวลา 7โมง", "ตั้/ตั้@ตั้ ง/ง@ง เว/เว@เว ลา/ลา@ลา 7/7@7 โม/โม@โม ง/ง@ง");
     }
 
     #[test]
@@ -227,6 +250,7 @@ mod tests {
         check("CAFE\u{301}", "café/café@CAFE\u{301}");
         assert_eq!(normal_form("CAFE\u{301}"), normal_form("café"));
         assert_eq!(normal_form("ＦＵＬＬ"), "full");
+        assert_eq!(normal_form("東京 タワー♥7階"), "東京 タワー ♥ 7階");
     }
 
     #[test]

@@ -49,6 +49,16 @@ pub(crate) fn class(c: char) -> Class {
     }
 }
 
+/// A number for the script of a letter, roughly: most have a block of 256 characters to themselves.
+pub(crate) fn script(c: char) -> u32 {
+    match c as u32 {
+        0..=0x2ff | 0x1e00..=0x1eff | 0xff01..=0xff5e => 0,
+        0x3000..=0x9fff | 0xf900..=0xfaff | 0xff66..=0xff9f | 0x20000..=0x3ffff => 0x30,
+        0xac00..=0xd7ff | 0x1100..=0x11ff => 0x11,
+        code => code >> 8,
+    }
+}
+
 /// The mark that a word is.
 pub(super) fn lone_mark(word: &str) -> Option<char> {
     let mut chars = word.chars();

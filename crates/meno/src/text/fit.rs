@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::chars::{Class, class, lone_mark, plain};
-use super::{Case, Mark, Normalizer, Place, Settings};
+use super::clusters::is_unspaced;
+use super::segment::clusters;
+use super::{Case, Mark, Normalizer, Place, Settings, Unspaced};
 
 /// So many words with a mark at their edge are a habit; fewer are abbreviations such as `st.`.
 const PRODUCTIVE_EDGE: usize = 8;
@@ -19,6 +21,8 @@ const UTTERANCES_PER_MARK: usize = 100;
 const UTTERANCES_PER_LONE_MARK: usize = 1000;
 /// One word in so many may be in another case.
 const WORDS_PER_CASE_SLIP: usize = 1000;
+/// A corpus is of a script without spaces if one word in so many is.
+const WORDS_PER_UNSPACED: usize = 20;
 
 pub(super) fn fit<'a, S: AsRef<str> + 'a>(utterances: impl IntoIterator<Item = &'a [S]>) -> Normalizer {
     let mut evidence = Evidence::default();
@@ -216,8 +220,22 @@ impl<'a> Evidence<'a> {
             initials: self.initials.most().unwrap_or(defaults.initials),
             split_meridiem: self.meridiem.most() == Some(Place::Apart),
             lone_marks: lone > 0 && lone * UTTERANCES_PER_LONE_MARK >= self.n_utterances,
+            unspaced: self.unspaced(),
             ..defaults
         }
+    }
+
+    fn unspaced(&self) -> Unspaced {
+        let words = || self.words.iter().filter(|(word, _)| word.contains(is_unspaced));
+        let n_unspaced: usize = words().map(|(_, n)| n).sum();
+        if n_unspaced == 0 || n_unspaced * WORDS_PER_UNSPACED < self.n_words {
+            return Unspaced::Whole;
+        }
+        if words().all(|(word, _)| clusters(word).count() == 1) {
+            return Unspaced::Clusters;
+        }
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Unspaced::Words(self.words.iter().map(|(word, &n)| ((*word).to_owned(), count(n))).collect())
     }
 
     fn place(&self, mark: char, default: Mark) -> Mark {

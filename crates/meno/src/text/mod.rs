@@ -6,27 +6,34 @@
 //! and stored with the model.
 //!
 //! - `chars`: what a character is: part of a word, a mark, a space.
+//! - `clusters`: the smallest units of scripts without spaces.
 //! - `settings`: the habits of a corpus, as stored in a model.
 //! - `fit`: finds the habits.
 //! - `split`: applies them.
+//! - `segment`: the words of a corpus in text without spaces.
 //!
 //! Invariants: offsets are half-open, in bytes, on character boundaries and increasing; text made of the
 //! corpus's own words comes back word for word, because a piece between spaces that the corpus has is left
 //! alone; the time is linear in the length of the text; no text is an error.
 //!
-//! Not done: composed and decomposed letters (`é` in one or in two characters) stay different words, and
-//! languages written without spaces are not segmented.
+//! Not done: composed and decomposed letters (`é` in one or in two characters) stay different words.
 
 pub(crate) mod chars;
+pub(crate) mod clusters;
 mod fit;
+mod segment;
 mod settings;
 mod split;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use settings::{Case, Mark, Place, Settings};
+pub use settings::{Case, Mark, Place, Settings, Unspaced};
+
+use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
+
+use segment::Segmenter;
 
 /// Turns text into the words of a corpus; its JSON form is that of its [`Settings`].
 ///
@@ -52,6 +59,8 @@ pub struct Normalizer {
     longest_kept: usize,
     /// Some kept word is not in the case of the corpus, so that even plain words must be looked up.
     kept_is_cased: bool,
+    /// Puts words of scripts without spaces together.
+    segmenter: Option<Segmenter>,
 }
 
 impl Normalizer {
@@ -60,12 +69,21 @@ impl Normalizer {
         fit::fit(utterances)
     }
 
-    /// The same habits, except that words of a corpus that they would change are left alone.
+    /// Reads raw text of corpora whose habits nobody knows yet: as [`Normalizer::default`], with scripts without spaces in
+    /// clusters.
+    pub fn raw() -> Self {
+        Normalizer::new(Settings { unspaced: Unspaced::Clusters, ..Settings::default() })
+    }
+
+    /// The same habits, except that words of a corpus that they would change are left alone, and that nothing is said of
+    /// scripts without spaces if the corpus has none of them.
     pub fn keeping<'a, S: AsRef<str> + 'a>(self, utterances: impl IntoIterator<Item = &'a [S]>) -> Self {
-        let words = utterances.into_iter().flatten().map(AsRef::as_ref);
+        let words: HashSet<&str> = utterances.into_iter().flatten().map(AsRef::as_ref).collect();
         let places = |(mark, default)| (mark, *self.settings.marks.get(&mark).unwrap_or(&default));
         let marks = Mark::all().map(places).collect();
-        fit::keep(Normalizer::new(Settings { marks, ..self.settings }), &words.collect())
+        let has_unspaced = words.iter().any(|word| word.contains(clusters::is_unspaced));
+        let unspaced = if has_unspaced { self.settings.unspaced } else { Unspaced::Whole };
+        fit::keep(Normalizer::new(Settings { marks, unspaced, ..self.settings }), &words)
     }
 
     /// A normaliser with given habits.
@@ -77,7 +95,11 @@ impl Normalizer {
         // Letters that change case change by a factor of 3 in length at most.
         let longest_kept = 3 * settings.kept.iter().map(String::len).max().unwrap_or(0);
         let kept_is_cased = settings.kept.iter().any(|word| settings.case.apply(word) != *word);
-        Normalizer { settings, marks, longest_kept, kept_is_cased }
+        let segmenter = match &settings.unspaced {
+            Unspaced::Words(counts) => Some(Segmenter::new(counts)),
+            Unspaced::Whole | Unspaced::Clusters => None,
+        };
+        Normalizer { settings, marks, longest_kept, kept_is_cased, segmenter }
     }
 
     /// The habits.
@@ -190,9 +212,8 @@ impl Tokens {
 
     /// A token by its index.
     pub fn get(&self, token_idx: usize) -> Option<Token<'_>> {
-        let Placed { word_end, start, end } = *self.places.get(token_idx)?;
-        let word_start = token_idx.checked_sub(1).map_or(0, |before| self.places[before].word_end);
-        Some(Token { word: &self.words[word_start..word_end], start, end })
+        let Placed { start, end, .. } = *self.places.get(token_idx)?;
+        Some(Token { word: self.text_of(token_idx, token_idx), start, end })
     }
 
     /// All tokens in the order of the text.
@@ -203,6 +224,12 @@ impl Tokens {
     fn clear(&mut self) {
         self.words.clear();
         self.places.clear();
+    }
+
+    /// The words of neighbours from one token to another, both included, as one word.
+    fn text_of(&self, first: usize, last: usize) -> &str {
+        let start = first.checked_sub(1).map_or(0, |before| self.places[before].word_end);
+        &self.words[start..self.places[last].word_end]
     }
 
     /// Where the word that is being written begins in `words`.

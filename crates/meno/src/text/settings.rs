@@ -24,6 +24,29 @@ pub struct Settings {
     pub lone_marks: bool,
     /// The words of the corpus that the rules above would change, such as `st.`: they are left alone.
     pub kept: BTreeSet<String>,
+    /// How text of scripts without spaces is cut; a corpus of other scripts does not say.
+    #[serde(skip_serializing_if = "Unspaced::is_whole")]
+    pub unspaced: Unspaced,
+}
+
+/// How text of scripts that have no spaces between words is cut (`docs/languages.md`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unspaced {
+    /// Not at all: what stands between spaces is a word.
+    #[default]
+    Whole,
+    /// Into clusters, the smallest units that words begin and end with: a Chinese character, a Thai consonant with its
+    /// vowels. For corpora of raw text.
+    Clusters,
+    /// Into the words of the corpus, with how often each occurs. For corpora that others have cut into words.
+    Words(BTreeMap<String, u32>),
+}
+
+impl Unspaced {
+    fn is_whole(&self) -> bool {
+        *self == Unspaced::Whole
+    }
 }
 
 /// The case of the words of a corpus.
@@ -98,6 +121,7 @@ impl Default for Settings {
             split_meridiem: false,
             lone_marks: false,
             kept: BTreeSet::new(),
+            unspaced: Unspaced::Whole,
         }
     }
 }

@@ -7,7 +7,8 @@
 use std::ops::Range;
 
 use super::chars::{Class, class, lone_mark, plain};
-use super::{Case, Normalizer, Place, Tokens};
+use super::clusters::{begins, is_stacker, is_unspaced};
+use super::{Case, Normalizer, Place, Tokens, Unspaced};
 
 impl Normalizer {
     pub(super) fn split(&self, text: &str, tokens: &mut Tokens) {
@@ -66,7 +67,15 @@ impl Normalizer {
                 self.keep(text, core.clone(), tokens);
                 Splitter::new(self, text, core.end..piece.end, tokens).run();
             }
-            None => Splitter::new(self, text, piece, tokens).run(),
+            None => {
+                let first = tokens.len();
+                Splitter::new(self, text, piece.clone(), tokens).run();
+                if let Some(segmenter) = &self.segmenter
+                    && text[piece].contains(is_unspaced)
+                {
+                    segmenter.join(tokens, first);
+                }
+            }
         }
     }
 
@@ -207,7 +216,10 @@ impl<'a> Splitter<'a> {
 
     fn word(&mut self, c: char, char_span: Range<usize>) {
         let rest = &self.text[char_span.end..self.piece.end];
-        if self.is_symbol || self.begins_meridiem(c, rest) || self.begins_negation(c, rest) {
+        if self.begins_cluster(c, rest) {
+            self.close();
+            self.forget();
+        } else if self.is_symbol || self.begins_meridiem(c, rest) || self.begins_negation(c, rest) {
             self.close();
         }
         self.write(c, char_span);
@@ -248,12 +260,14 @@ impl<'a> Splitter<'a> {
         let places = normalizer.marks[mark as usize];
         let mut rest =
             rest.chars().filter(|&c| !matches!(class(c), Class::Extend | Class::Ignored)).map(plain);
-        let alphanumeric = |c: Option<char>| c.filter(|c| c.is_alphanumeric());
+        // Beside a cluster, which is a word of its own, a mark is at the edge.
+        let is_inside = |c: &char| c.is_alphanumeric() && !(self.cuts_clusters() && is_unspaced(*c));
+        let alphanumeric = |c: Option<char>| c.filter(is_inside);
         let (Some(before), Some(after)) = (alphanumeric(self.before), alphanumeric(rest.next())) else {
             return places.edge;
         };
-        let single =
-            self.n_letters == 1 && after.is_alphabetic() && !rest.next().is_some_and(char::is_alphabetic);
+        let is_letter = |c: char| c.is_alphabetic() && is_inside(&c);
+        let single = self.n_letters == 1 && after.is_alphabetic() && !rest.next().is_some_and(is_letter);
         match mark {
             '.' if single => normalizer.settings.initials,
             _ if before.is_numeric() && after.is_numeric() => places.digits,
@@ -293,6 +307,20 @@ impl<'a> Splitter<'a> {
             && after.next().is_some_and(|c| plain(c) == '\'')
             && ends_word(after.as_str(), "t")
             && self.open.clone().is_none_or(|word| self.text[word].chars().all(char::is_alphabetic))
+    }
+
+    /// Whether a word begins here because of [`super::Settings::unspaced`].
+    fn begins_cluster(&self, c: char, rest: &str) -> bool {
+        let written = &self.tokens.words[self.tokens.word_start()..];
+        let Some(last) = written.chars().next_back().filter(|_| self.cuts_clusters()) else { return false };
+        match self.before {
+            Some(before) => begins(if is_stacker(last) { last } else { before }, c, rest),
+            None => is_unspaced(c),
+        }
+    }
+
+    fn cuts_clusters(&self) -> bool {
+        self.normalizer.settings.unspaced != Unspaced::Whole
     }
 
     /// What comes next is not beside a letter or a digit.

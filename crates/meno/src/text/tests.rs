@@ -102,6 +102,51 @@ fn unicode() {
     check(ATIS, "\0 \u{7f} \u{feff}", "");
 }
 
+/// Cut by others, as their corpora are.
+const JAPANESE: &str = "明日 の 天気 は
+    明日 7 時 に アラーム を 設定 し て
+    東京 の 明日 の 天気
+    京都 に 行く 日";
+const THAI: &str = "ตั้ง เวลา ปลุก 7 โมง
+    พรุ่งนี้ อากาศ เป็น อย่างไร
+    ปลุก ฉัน พรุ่งนี้";
+const CHARACTERS: &str = "明 天 早 上 七 点 叫 我\n    北 京 的 天 气";
+
+#[test]
+fn words_of_the_corpus_in_text_without_spaces() {
+    check(JAPANESE, "東京の明日の天気は？", "東京 の 明日 の 天気 は");
+    // `日` and `明` alone are rarer than `明日`; a name that nobody knows stays whole.
+    check(JAPANESE, "明日トトロに行く日", "明日 トトロ に 行く 日");
+    check(JAPANESE, "７時にSpotifyを設定して", "７=7 時 に spotify を 設定 し て");
+    check(JAPANESE, "東京 の 天気", "東京 の 天気");
+    check(THAI, "ตั้งเวลาปลุก 9โมง", "ตั้ง เวลา ปลุก 9 โมง");
+    check(THAI, "พรุ่งนี้ปลุกสมชาย", "พรุ่งนี้ ปลุก สมชาย");
+    check(JAPANESE, "明日.東京,京都", "明日 東京 京都");
+    check(CHARACTERS, "明天张伟来北京", "明 天 张 伟 来 北 京");
+    // Text with spaces is read as it always was.
+    check(JAPANESE, "It's 5:30, jazz🎵!", "it's 5:30 jazz 🎵");
+}
+
+#[test]
+fn a_corpus_says_nothing_of_scripts_it_has_not() {
+    for corpus in [
+        ATIS,
+        SNIPS,
+        TOKENIZED,
+        CASED,
+        UPPER,
+        "",
+        "play 東京 or any other song that there is in this long list of mine by the band with the odd name",
+    ] {
+        let json = serde_json::to_string(&fitted(corpus)).expect("settings are plain data");
+        assert!(!json.contains("unspaced"), "{corpus}: {json}");
+    }
+    for corpus in [JAPANESE, THAI, CHARACTERS] {
+        let json = serde_json::to_string(&fitted(corpus)).expect("settings are plain data");
+        assert!(json.contains("unspaced"), "{corpus}: {json}");
+    }
+}
+
 #[test]
 fn words_are_left_alone() {
     let text = " What's  up? 12\tSt. ";
@@ -122,7 +167,7 @@ fn numbers_are_one_word_to_the_vocabulary() {
 
 #[test]
 fn settings_survive_json() {
-    for corpus in [ATIS, SNIPS, TOKENIZED, CASED, UPPER, ""] {
+    for corpus in [ATIS, SNIPS, TOKENIZED, CASED, UPPER, JAPANESE, THAI, CHARACTERS, ""] {
         let normalizer = fitted(corpus);
         let json = serde_json::to_string(&normalizer).expect("settings are plain data");
         assert_eq!(serde_json::from_str::<Normalizer>(&json).expect("reads back"), normalizer);
@@ -132,6 +177,11 @@ fn settings_survive_json() {
 
 #[test]
 fn long_lines_take_linear_time() {
+    let japanese = fitted(JAPANESE);
+    for unit in ["明日", "ト", "ー", "明a", "เ", "า"] {
+        let text = unit.repeat(1_000_000 / unit.len());
+        assert!(japanese.read(&text).iter().all(|token| token.end <= text.len()), "{unit}");
+    }
     let normalizer = fitted(SNIPS);
     for unit in ["a", "'", "!", "a.", "a'", "5,", "\u{301}", "!\u{301}", "🎵", "st.", "A:", "- ", "(a)"] {
         let text = unit.repeat(1_000_000 / unit.len());
@@ -147,13 +197,14 @@ fn any_text() -> impl Strategy<Value = String> {
         "[ .,:;!?'’\"$%/\\-–—…&()*`]{0,3}",
         "[0-9]{1,2}([:.,/][0-9]{2})?( ?[ap]\\.?m\\.?)?",
         "[nN]['’][tT]|['’](s|ll|re)|st\\.|[uU]\\.[sS]\\.",
+        "[明日の東京をっー々เวลาตั้ง\u{17d2}\u{1039}\u{103a}က]{1,5}",
         "[\u{300}-\u{303}\u{200b}-\u{200f}\u{ad}\u{a0}\u{feff}\u{1f3b5}\u{20ac}\u{ff21}İßſKΣ]{1,3}",
     ];
     prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
 }
 
 fn any_corpus() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec![ATIS, SNIPS, TOKENIZED, CASED, UPPER, ""])
+    prop::sample::select(vec![ATIS, SNIPS, TOKENIZED, CASED, UPPER, JAPANESE, THAI, CHARACTERS, ""])
 }
 
 proptest! {
@@ -186,7 +237,10 @@ proptest! {
 
     #[test]
     fn words_of_the_corpus_come_back(
-        corpus in prop::collection::vec(prop::collection::vec("[a-zA-Z0-9.,:'’$/é\u{301}🎵\u{a0}-]{1,6}", 0..6), 0..6),
+        corpus in prop::collection::vec(
+            prop::collection::vec("[a-zA-Z0-9.,:'’$/é\u{301}🎵\u{a0}-]{1,6}|[明日のーเวลา7a]{1,4}", 0..6),
+            0..6,
+        ),
     ) {
         let normalizer = Normalizer::fit(corpus.iter().map(Vec::as_slice));
         for utterance in &corpus {

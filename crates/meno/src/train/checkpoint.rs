@@ -91,7 +91,8 @@ impl Checkpoint {
         trainer.position = position;
         let best = best.map(|record| {
             // As if all epochs that are asked for now had been asked for from the start.
-            let record = Record { settings: fit.settings.clone(), ..record };
+            let (settings, language) = (fit.settings.clone(), fit.language.clone());
+            let record = Record { settings, language, ..record };
             let floats = self.floats.pop().map(|(_, floats)| floats).unwrap_or_default();
             let mut parameters = Parameters::zeros(fit.layout());
             parameters[..len].copy_from_slice(&floats[..len]);

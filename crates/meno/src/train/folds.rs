@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{Best, Ended, EpochReport, Fit, Options, Outcome, Progress, TrainSettings, Watch};
+use super::{Best, Ended, EpochReport, Fit, Options, Outcome, Progress, TrainSettings, Watch, language};
 use crate::corpus::Corpus;
 use crate::decision::PolicySettings;
 use crate::engine::HeldOut;
@@ -21,7 +21,8 @@ pub(super) fn fit(
 ) -> Result<Outcome> {
     demand_folds(train, n_folds, settings)?;
     let mut part = Part { watch, idx: 0, of: n_folds + 1, epochs: settings.epochs };
-    let whole = Fit::new(train, None, settings)?;
+    let language = language(train, options.language.as_deref())?;
+    let whole = Fit { language, ..Fit::new(train, None, settings)? };
     let (best, checkpoint) = match whole.run(options.resume, &mut part)? {
         Ended::Done { best, checkpoint } => (best, checkpoint),
         // Nothing is known of it yet, so there is no policy for it.

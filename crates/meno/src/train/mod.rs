@@ -5,6 +5,7 @@
 
 mod checkpoint;
 mod folds;
+mod language;
 mod replacement;
 pub(crate) mod slot_gated;
 mod span_tagger;
@@ -38,6 +39,7 @@ pub use crate::settings::{
     Architecture, Calibration, CalibrationSettings, MentionReplacement, SpanTaggerSettings, TrainSettings,
 };
 pub use checkpoint::Checkpoint;
+pub use language::{UNDETERMINED, language};
 
 /// What is going on during an epoch.
 #[derive(Clone, Copy, Debug)]
@@ -114,11 +116,13 @@ pub struct Options {
     pub threads: usize,
     /// Where to go on.
     pub resume: Option<Checkpoint>,
+    /// The code of the corpus' language (BCP 47); by default it is found ([`language()`]).
+    pub language: Option<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { policy: PolicySettings::default(), threads: 1, resume: None }
+        Options { policy: PolicySettings::default(), threads: 1, resume: None, language: None }
     }
 }
 
@@ -178,7 +182,8 @@ pub fn fit<'a>(
     pool.install(|| match validation {
         Validation::On(valid) => {
             demand_words(valid)?;
-            let fit = Fit::new(train, Some(valid), settings)?;
+            let language = language(train, options.language.as_deref())?;
+            let fit = Fit { language, ..Fit::new(train, Some(valid), settings)? };
             fit.run(options.resume, watch)?.finish(|best| {
                 let model = fit.model(best);
                 let policy = model.fit_policy(&options.policy, &valid.utterances)?;
@@ -195,6 +200,8 @@ struct Fit<'a> {
     settings: &'a TrainSettings,
     kernels: Kernels,
     fingerprint: String,
+    /// If it is not English.
+    language: Option<String>,
     normalizer: Normalizer,
     features: Arc<Features>,
     known_values: Arc<KnownValues>,
@@ -269,6 +276,7 @@ impl<'a> Fit<'a> {
             settings,
             kernels: Kernels::best(),
             fingerprint: train.fingerprint(),
+            language: None,
             normalizer,
             known_values: Arc::new(KnownValues::fit(&train.known_values, &features.labels.slots())),
             features: Arc::new(features),
@@ -338,6 +346,7 @@ impl<'a> Fit<'a> {
         Record {
             settings: self.settings.clone(),
             corpus: self.fingerprint.clone(),
+            language: self.language.clone(),
             epoch,
             valid_slot_f1: valid.map_or(0.0, |valid| valid.slot_f1),
             valid_intent_accuracy: valid.and_then(|valid| valid.intent_accuracy),

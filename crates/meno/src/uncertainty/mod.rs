@@ -45,6 +45,8 @@ pub(crate) struct Assessment {
     pub tokens: Vec<f64>,
     /// Of each span; none if the tagger gives labels.
     pub spans: Vec<f64>,
+    /// How foreign the words are to the training set, from 0 to 1 ([`crate::Worker::foreignness`]).
+    pub foreignness: f64,
 }
 
 /// How precisely scores of words are computed.
