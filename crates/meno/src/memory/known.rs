@@ -75,6 +75,9 @@ impl KnownValues {
         mut annotation: Annotation<'t>,
         has_seen: impl Fn(&str) -> bool,
     ) -> Annotation<'t> {
+        if self.values.is_empty() {
+            return annotation;
+        }
         let mut found = self.index.find(annotation.text, None);
         found.retain_mut(|found| is_supported(found, &annotation));
         if found.is_empty() {
