@@ -104,21 +104,36 @@ impl Policy {
         Ok(Policy { threshold: Some(threshold), ..self.clone() })
     }
 
-    /// Takes the spans that are too doubtful out of the reading. Those that are unknown remain, to be asked about.
+    /// Forgets the spans that are too doubtful, unless they are unknown: those are asked about.
     pub(crate) fn settle(&self, assessment: &mut Assessment, decoded: &mut Decoded) {
-        let Some(Doubt { above, .. }) = self.doubt else { return };
         let is_unknown = |uncertainty: f64| {
             self.threshold.as_ref().is_some_and(|threshold| threshold.is_unknown(uncertainty))
         };
+        let is_forgotten = |uncertainty: f64| self.is_doubtful(uncertainty) && !is_unknown(uncertainty);
         let Decoded { labels, spans, .. } = decoded;
-        for (span, _) in spans.iter().zip(&assessment.spans).filter(|(_, uncertainty)| **uncertainty > above)
-        {
+        let mut of_span = assessment.spans.iter();
+        spans.retain(|span| {
+            let is_forgotten = of_span.next().is_some_and(|&uncertainty| is_forgotten(uncertainty));
+            if is_forgotten {
+                labels[span.start..span.end].fill(OUTSIDE_LABEL);
+            }
+            !is_forgotten
+        });
+        assessment.spans.retain(|&uncertainty| !is_forgotten(uncertainty));
+    }
+
+    /// The labels without the spans that are too doubtful.
+    pub(crate) fn reading(&self, assessment: &Assessment, decoded: &Decoded) -> Vec<u32> {
+        let mut labels = decoded.labels.clone();
+        let spans = decoded.spans.iter().zip(&assessment.spans);
+        for (span, _) in spans.filter(|(_, uncertainty)| self.is_doubtful(**uncertainty)) {
             labels[span.start..span.end].fill(OUTSIDE_LABEL);
         }
-        let stays = |uncertainty: f64| uncertainty <= above || is_unknown(uncertainty);
-        let mut of_span = assessment.spans.iter();
-        spans.retain(|_| of_span.next().is_none_or(|&uncertainty| stays(uncertainty)));
-        assessment.spans.retain(|&uncertainty| stays(uncertainty));
+        labels
+    }
+
+    fn is_doubtful(&self, uncertainty: f64) -> bool {
+        self.doubt.is_some_and(|doubt| uncertainty > doubt.above)
     }
 
     /// Decides about an utterance.
@@ -263,16 +278,17 @@ mod tests {
         };
         let policy = Policy::never(Scorer::Span(SpanScore::default()));
         let doubtful = Policy { doubt: Some(Doubt { above: 6.0, slot_f1: 90.0 }), ..policy.clone() };
-        for (policy, labels, spans) in [
-            (policy, [0, 1, 0, 3, 4], vec![5.0, 7.0]),
-            (doubtful.clone(), [0, 1, 0, 0, 0], vec![5.0]),
-            (doubtful.with_threshold(6.0).unwrap(), [0, 1, 0, 0, 0], vec![5.0, 7.0]),
-            (doubtful.with_threshold(8.0).unwrap(), [0, 1, 0, 0, 0], vec![5.0]),
+        for (policy, labels, reading, spans) in [
+            (policy, [0, 1, 0, 3, 4], [0, 1, 0, 3, 4], vec![5.0, 7.0]),
+            (doubtful.clone(), [0, 1, 0, 0, 0], [0, 1, 0, 0, 0], vec![5.0]),
+            (doubtful.with_threshold(6.0).unwrap(), [0, 1, 0, 3, 4], [0, 1, 0, 0, 0], vec![5.0, 7.0]),
+            (doubtful.with_threshold(8.0).unwrap(), [0, 1, 0, 0, 0], [0, 1, 0, 0, 0], vec![5.0]),
         ] {
             let (mut decoded, mut assessment) = (decoded.clone(), assessment.clone());
             policy.settle(&mut assessment, &mut decoded);
             assert_eq!((&decoded.labels[..], &assessment.spans), (&labels[..], &spans));
             assert_eq!(decoded.spans.len(), spans.len());
+            assert_eq!(policy.reading(&assessment, &decoded), reading);
         }
     }
 

@@ -353,11 +353,12 @@ impl Worker {
         parts.assemble(text, &places)
     }
 
-    /// The tagger's own labels for words that are given as they are, and the likeliest intent (empty if there is none).
+    /// The labels of the reading of words that are given as they are, and the likeliest intent (empty if there is none).
     pub fn tag<S: AsRef<str>>(&mut self, words: &[S]) -> (Vec<Arc<str>>, Arc<str>) {
         self.read(words);
         let Features { labels, intents, .. } = &*self.model.features;
-        let found = self.decoded.labels.iter().map(|&label| labels.name(label).clone()).collect();
+        let reading = self.model.policy.reading(&self.assessment, &self.decoded);
+        let found = reading.into_iter().map(|label| labels.name(label).clone()).collect();
         let intent = self.decoded.intents.rows().next().and_then(largest);
         (found, intent.map_or("".into(), |(intent, _)| intents.name(intent).clone()))
     }
