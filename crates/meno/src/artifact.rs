@@ -8,14 +8,14 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use safetensors::tensor::{Dtype, SafeTensors};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 use crate::decision::{Doubt, Growth, NamedThreshold, Policy, Threshold};
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape};
 use crate::encoder::{SpanTagger, SpanTaggerEncoder, SpanTaggerShape};
 use crate::engine::{English, Model, Record};
-use crate::features::{Alphabet, Features, Forms, Lexicon, Vectors};
+use crate::features::{Alphabet, Features, Forms, Lexicon, Ngrams, Vectors};
 use crate::label::{self, LabelSet, Names};
 use crate::memory::KnownValues;
 use crate::nn::{Layout, Network, Parameters, Tensor};
@@ -61,6 +61,9 @@ struct Document {
     /// From version 3 on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     known_values: Vec<KnownValue>,
+    /// The name of the second opinion on intents, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ngrams: Option<String>,
 }
 
 /// What only a span tagger has.
@@ -184,13 +187,17 @@ impl Model {
             threshold: None,
             growth: None,
             known_values,
+            ngrams: self.features.ngrams.as_ref().map(|_| Ngrams::NAME.to_owned()),
         };
         let json = serde_json::to_string(&document).expect("a document of plain data can be written");
         let metadata = HashMap::from([(METADATA_KEY.to_owned(), json)]);
         let (layout, parameters) = self.encoder.weights();
-        let tensors = layout.tensors().map(|(name, tensor)| {
-            let shape = shape_of(tensor);
-            let data = parameters.values(tensor).iter().flat_map(|x| x.to_le_bytes()).collect();
+        let network =
+            layout.tensors().map(|(name, tensor)| (name, shape_of(tensor), parameters.values(tensor)));
+        let ngrams = self.features.ngrams.iter().flat_map(Ngrams::tensors);
+        let ngrams = ngrams.map(|(name, shape, values)| (name, shape, values.to_vec()));
+        let tensors = network.chain(ngrams).map(|(name, shape, values)| {
+            let data = values.iter().flat_map(|x| x.to_le_bytes()).collect();
             (name, RawTensor { dtype: Dtype::F32, shape, data })
         });
         safetensors::serialize(tensors, Some(metadata)).expect("named tensors of known shape can be written")
@@ -270,6 +277,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
         return Err(format!("it needs the syntax model for English, which is {NOT_BUILT_IN}"));
     }
     let known_values = known_values(&document)?;
+    let ngrams = ngrams(&document, tensors)?;
     let concepts = document.concepts;
     let outside_penalty = concepts.as_ref().map_or(0.0, |concepts| concepts.outside_penalty);
     let features = Features {
@@ -278,6 +286,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
         intents: Names::new(document.intents),
         forms,
         lexicon: concepts.map(|concepts| concepts.lexicon),
+        ngrams,
     };
     Ok(Model {
         normalizer: document.text,
@@ -301,14 +310,32 @@ fn weights(layout: &Layout, tensors: &SafeTensors<'_>) -> Result<Parameters, Str
     // The file holds as many floats as are now allocated.
     let mut parameters = Parameters::zeros(layout);
     for (name, tensor, view) in views {
-        let (floats, _) = view.data().as_chunks::<4>();
-        let mut floats = floats.iter().map(|bytes| f32::from_le_bytes(*bytes));
-        if !floats.clone().all(f32::is_finite) {
-            return Err(format!("tensor {name:?} holds a value that is not finite"));
-        }
+        let mut floats = floats(name, &view)?;
         parameters.fill(tensor, || floats.next().unwrap_or_default());
     }
     Ok(parameters)
+}
+
+/// The numbers of a tensor, all of them finite.
+fn floats<'v>(name: &str, view: &'v TensorView<'_>) -> Result<impl Iterator<Item = f32> + 'v, String> {
+    let (floats, _) = view.data().as_chunks::<4>();
+    let floats = floats.iter().map(|bytes| f32::from_le_bytes(*bytes));
+    if !floats.clone().all(f32::is_finite) {
+        return Err(format!("tensor {name:?} holds a value that is not finite"));
+    }
+    Ok(floats)
+}
+
+fn ngrams(document: &Document, tensors: &SafeTensors<'_>) -> Result<Option<Ngrams>, String> {
+    match document.ngrams.as_deref() {
+        None => Ok(None),
+        Some(Ngrams::NAME) => Ngrams::read(document.intents.len(), |name, shape| {
+            let view = find(tensors, name, Dtype::F32, shape)?;
+            Ok(floats(name, &view)?.collect())
+        })
+        .map(Some),
+        Some(other) => Err(damaged(format!("unknown n-grams {other:?}"))),
+    }
 }
 
 /// Widths of the network beyond this are not believed.

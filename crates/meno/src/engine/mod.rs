@@ -16,6 +16,8 @@ use crate::decision::{Policy, Verdict};
 use crate::decoding::{Decoded, Decoder, Hypothesis};
 use crate::emissions::{Logits, Tags};
 use crate::encoder::{Encoder, Session};
+#[cfg(feature = "train")]
+use crate::features::Ngrams;
 use crate::features::{Encoded, Novelty, UNKNOWN_WORD};
 use crate::kernel::Kernels;
 use crate::math::largest;
@@ -151,6 +153,12 @@ impl Model {
     pub(crate) fn with_fitted_policy(mut self, policy: Policy) -> Self {
         self.record.valid_slot_f1 = policy.doubt.map_or(self.record.valid_slot_f1, |doubt| doubt.slot_f1);
         self.with_policy(policy)
+    }
+
+    /// The same model with another second opinion on intents, or with none.
+    #[cfg(feature = "train")]
+    pub(crate) fn with_ngrams(self, ngrams: Option<Ngrams>) -> Self {
+        Model { features: Arc::new(Features { ngrams, ..(*self.features).clone() }), ..self }
     }
 
     /// The same model with another policy.
@@ -292,6 +300,11 @@ impl Worker {
             let emissions = self.session.emit(piece, forms);
             let penalty = |token_idx: usize| self.model.outside_penalty(piece[token_idx].word);
             self.decoder.decode(emissions, penalty, &mut self.decoded);
+        }
+        let intents = &mut self.decoded.intents;
+        if let Some(ngrams) = self.model.features.ngrams.as_ref().filter(|_| !intents.is_empty()) {
+            let n_intents = intents.n_columns();
+            ngrams.join(&self.encoded.bag, &mut intents.padded_rows()[..n_intents]);
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod characters;
 mod lexicon;
+mod ngrams;
 mod vectors;
 
 use crate::label::{LabelSet, Names};
@@ -13,6 +14,7 @@ use crate::utterance::Utterance;
 pub(crate) use characters::Alphabet;
 pub(crate) use lexicon::Lexicon;
 pub use lexicon::Novelty;
+pub(crate) use ngrams::{Bag, Ngrams};
 pub use vectors::Vectors;
 
 /// The id of every word that the training data did not have.
@@ -31,6 +33,8 @@ pub struct Features {
     pub(crate) forms: Option<Forms>,
     /// Which words and values stood where, for span taggers.
     pub(crate) lexicon: Option<Lexicon>,
+    /// A second opinion on intents, where that is worth having.
+    pub(crate) ngrams: Option<Ngrams>,
 }
 
 /// The name under which unknown words stand in the vocabulary; no word of a corpus can look like it.
@@ -50,6 +54,7 @@ impl Features {
             intents: Names::count(&[], utterances.map(|u| first_intent(&u.intent))),
             forms: None,
             lexicon: None,
+            ngrams: None,
         }
     }
 
@@ -61,11 +66,12 @@ impl Features {
     /// Encodes words in the form of the vocabulary. `needs_form` says of which words the encoder has to see the form.
     pub(crate) fn encode<'w>(
         &self,
-        words: impl Iterator<Item = &'w str>,
+        words: impl Iterator<Item = &'w str> + Clone,
         needs_form: impl Fn(u32) -> bool,
         encoded: &mut Encoded,
     ) {
         encoded.clear();
+        encoded.bag = self.ngrams.as_ref().map(|ngrams| ngrams.bag(words.clone())).unwrap_or_default();
         for text in words {
             let word = self.word(text);
             let weight = if word == UNKNOWN_WORD { self.weight_of_new(text) } else { 0 };
@@ -103,6 +109,8 @@ pub(crate) struct Encoded {
     pub tokens: Vec<Token>,
     /// The forms that they refer to.
     pub forms: Vec<Form>,
+    /// Its n-grams, if they are needed.
+    pub bag: Bag,
     /// How many words speak for another language, and how many words there are; those of strange scripts count more.
     n_foreign: usize,
     n_words: usize,

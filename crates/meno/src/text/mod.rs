@@ -217,7 +217,7 @@ impl Tokens {
     }
 
     /// All tokens in the order of the text.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Token<'_>> + DoubleEndedIterator {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Token<'_>> + DoubleEndedIterator + Clone {
         (0..self.len()).map(|token_idx| self.get(token_idx).expect("the index is in range"))
     }
 

@@ -5,11 +5,11 @@
 
 use std::ops::ControlFlow;
 
+use super::intents::{self, Trained};
 use super::{Best, Ended, EpochReport, Fit, Options, Outcome, Progress, TrainSettings, Watch, language};
 use crate::corpus::Corpus;
 use crate::decision::PolicySettings;
 use crate::engine::HeldOut;
-use crate::metrics::{Evaluation, Mode};
 use crate::{Error, Model, Result};
 
 pub(super) fn fit(
@@ -32,11 +32,11 @@ pub(super) fn fit(
     for (rest, held_out) in train.folds(n_folds, settings.seed) {
         part.idx += 1;
         match train_on(&rest, settings, &mut part)? {
-            Some(model) => folds.push((model, held_out)),
+            Some(model) => folds.push((model, rest, held_out)),
             None => return Ok(Outcome::Stopped { best: None, checkpoint }),
         }
     }
-    finish(&whole, best, &folds, &options.policy).map(|model| Outcome::Finished(Box::new(model)))
+    finish(&whole, train, best, &folds, &options.policy).map(|model| Outcome::Finished(Box::new(model)))
 }
 
 fn demand_folds(train: &Corpus, n_folds: usize, settings: &TrainSettings) -> Result<()> {
@@ -70,20 +70,24 @@ fn train_on(
 /// The model that was trained on everything, with what the folds say of it.
 fn finish(
     whole: &Fit<'_>,
+    train: &Corpus,
     mut best: Best,
-    folds: &[(Model, Corpus)],
+    folds: &[(Model, Corpus, Corpus)],
     policy: &PolicySettings,
 ) -> Result<Model> {
-    let mut evaluation = Evaluation::default();
-    for (model, held_out) in folds {
-        evaluation = evaluation.merge(model.worker().evaluate(&held_out.utterances, Mode::Conlleval)?);
-    }
-    let report = evaluation.report();
+    let mut trained: Vec<Trained<'_>> = (folds.iter())
+        .map(|(model, on, held_out)| Trained { model: model.clone(), on, held_out: &held_out.utterances })
+        .collect();
+    let report = intents::consult(&mut trained, train.utterances.len())?;
     best.record.valid_slot_f1 = report.slot_f1;
     best.record.valid_intent_accuracy = report.intent_accuracy;
+    let mut model = whole.model(best);
+    if trained.iter().any(|trained| trained.model.features().ngrams.is_some()) {
+        let ngrams = intents::ngrams(&model, train);
+        model = model.with_ngrams(Some(ngrams));
+    }
     let held_out: Vec<HeldOut<'_>> =
-        folds.iter().map(|(model, corpus)| HeldOut { model, utterances: &corpus.utterances }).collect();
-    let model = whole.model(best);
+        trained.iter().map(|part| HeldOut { model: &part.model, utterances: part.held_out }).collect();
     let policy = model.fit_policy_on_folds(policy, &held_out)?;
     Ok(model.with_fitted_policy(policy))
 }

@@ -5,6 +5,7 @@
 
 mod checkpoint;
 mod folds;
+mod intents;
 mod language;
 mod replacement;
 pub(crate) mod slot_gated;
@@ -185,7 +186,10 @@ pub fn fit<'a>(
             let language = language(train, options.language.as_deref())?;
             let fit = Fit { language, ..Fit::new(train, Some(valid), settings)? };
             fit.run(options.resume, watch)?.finish(|best| {
-                let model = fit.model(best);
+                let mut model = fit.model(best);
+                if settings.span_tagger().is_some() {
+                    model = intents::consulted(model, train, valid)?;
+                }
                 let policy = model.fit_policy(&options.policy, &valid.utterances)?;
                 Ok(model.with_fitted_policy(policy))
             })
