@@ -230,6 +230,11 @@ mod tests {
         Hypothesis { start, end, slot: 0, boundaries: 0.9, probability: 0.9, disagreement: 0.1 }
     }
 
+    /// Of five words, of which the second is one span and the last two are another.
+    fn two_spans() -> Assessment {
+        Assessment { tokens: vec![9.0, 5.0, 9.0, 7.0, 7.0], spans: vec![5.0, 7.0], ..Assessment::default() }
+    }
+
     #[test]
     fn words_over_the_threshold_are_unknown() {
         let assessment = Assessment { tokens: vec![1.0, 2.0, 3.0], ..Assessment::default() };
@@ -252,11 +257,7 @@ mod tests {
             spans: vec![span(1, 2), span(3, 5)],
             ..Decoded::default()
         };
-        let assessment = Assessment {
-            tokens: vec![9.0, 5.0, 9.0, 7.0, 7.0],
-            spans: vec![5.0, 7.0],
-            ..Assessment::default()
-        };
+        let assessment = two_spans();
         let policy = Policy::never(Scorer::Span(SpanScore::default())).with_threshold(6.0).unwrap();
         let verdict = policy.decide(&assessment, &decoded);
         assert_eq!(verdict.spans, [false, true]);
@@ -271,11 +272,7 @@ mod tests {
             spans: vec![span(1, 2), span(3, 5)],
             ..Decoded::default()
         };
-        let assessment = Assessment {
-            tokens: vec![9.0, 5.0, 9.0, 7.0, 7.0],
-            spans: vec![5.0, 7.0],
-            ..Assessment::default()
-        };
+        let assessment = two_spans();
         let policy = Policy::never(Scorer::Span(SpanScore::default()));
         let doubtful = Policy { doubt: Some(Doubt { above: 6.0, slot_f1: 90.0 }), ..policy.clone() };
         for (policy, labels, reading, spans) in [

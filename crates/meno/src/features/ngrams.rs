@@ -46,11 +46,12 @@ fn counts<'w>(words: impl Iterator<Item = &'w str> + Clone) -> [Vec<(u32, u32)>;
         previous = Some(key);
     }
     let mut of_characters = Vec::new();
-    let mut padded = String::new();
+    let (mut padded, mut starts) = (String::new(), Vec::new());
     for word in words {
         padded.clear();
         padded.extend([" ", word, " "]);
-        let starts: Vec<usize> = padded.char_indices().map(|(at, _)| at).chain([padded.len()]).collect();
+        starts.clear();
+        starts.extend(padded.char_indices().map(|(at, _)| at).chain([padded.len()]));
         for n in 2..=5 {
             let grams = starts.windows(n + 1).map(|at| &padded.as_bytes()[at[0]..at[n]]);
             of_characters.extend(grams.map(|gram| bucket(hash(!START, gram.iter().copied()))));
