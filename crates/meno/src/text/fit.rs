@@ -247,7 +247,11 @@ impl<'a> Evidence<'a> {
             && seen.alone > 0
             && seen.alone >= seen.letters_words;
         let is_amount = matches!(mark, '$' | '%');
+        // A mark that ends a clause belongs to the words that the corpus has with it, which are kept, and to no other: else
+        // `to oslo?` would end in a new word wherever the corpus was cut at spaces.
+        let ends_clause = matches!(mark, '.' | ',' | ';' | '!' | '?');
         let edge = if seen.edge >= seen.alone
+            && !ends_clause
             && (seen.edge_words >= PRODUCTIVE_EDGE || is_amount && seen.edge > 0)
         {
             Place::Attached

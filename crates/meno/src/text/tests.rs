@@ -28,6 +28,11 @@ const CASED: &str = "Play Gimme Shelter by the Rolling Stones
     Book a table at McDonald's for 5pm";
 const UPPER: &str = "SHOW ME FLIGHTS FROM BOSTON";
 
+/// Cut at spaces, and at the edges of slots.
+const AT_SPACES: &str = "how are you?
+    who is it? what is that? is it me? can i stay? do you know? why not? may i? in rome ?
+    hello. thanks. bye. good. fine. okay. sure. yes. in rome .";
+
 fn fitted(corpus: &str) -> Normalizer {
     let utterances: Vec<Vec<&str>> = corpus.lines().map(|line| line.split_whitespace().collect()).collect();
     Normalizer::fit(utterances.iter().map(Vec::as_slice))
@@ -81,6 +86,14 @@ fn apostrophes_as_spaces() {
 fn marks_as_words() {
     check(TOKENIZED, "Don't book John’s table, please.", "Do n't book John ’s='s table , please .");
     check(TOKENIZED, "Is it $5?! At 5:30 o'clock", "Is it $ 5 ? At 5 : 30 o'clock");
+}
+
+#[test]
+fn marks_at_the_words_that_the_corpus_has_with_them() {
+    check(AT_SPACES, "how are you?", "how are you?");
+    check(AT_SPACES, "is it in oslo?", "is it in oslo ?");
+    check(AT_SPACES, "i stay in oslo. Sure.", "i stay in oslo . sure.");
+    check(AT_SPACES, "in oslo!", "in oslo");
 }
 
 #[test]
