@@ -161,6 +161,12 @@ pub struct ThresholdArgs {
     /// Not a budget but a promise: at most this share of in-domain concepts is called unknown, such as 0.02.
     #[arg(long, value_name = "SHARE", conflicts_with = "budget")]
     false_alarm: Option<f64>,
+    /// How many questions a wrong act is worth (5): the higher, the more is asked.
+    #[arg(long, value_name = "N")]
+    wrong_act_cost: Option<f64>,
+    /// Not a cost but a promise: at most this share of the acts is wrong, such as 0.05.
+    #[arg(long, value_name = "SHARE", conflicts_with = "wrong_act_cost")]
+    risk: Option<f64>,
     /// With --architecture slot-gated, how unknown words grow to phrases.
     #[arg(long, value_enum, default_value_t)]
     phrases: Phrases,
@@ -186,6 +192,8 @@ impl ThresholdArgs {
             budget: self.budget,
             false_alarm: self.false_alarm,
             phrases: self.phrases.into(),
+            wrong_act_cost: self.wrong_act_cost,
+            risk: self.risk,
         };
         settings.check()?;
         Ok(settings)

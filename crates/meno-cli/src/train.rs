@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use meno::decision::{Growth, Policy, PolicySettings, Threshold};
+use meno::decision::{Expected, Growth, Policy, PolicySettings, Threshold, Trust};
 use meno::engine::Record;
 use meno::metrics::{Mode, Report};
 use meno::train::{Architecture, Checkpoint, Options, Outcome, TrainSettings, UNDETERMINED, fit, language};
@@ -117,6 +117,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
         threads: job.threads,
         resume: job.resume.clone(),
         language: job.language.clone(),
+        ..Options::default()
     };
     let outcome = fit(&job.data.train, job.data.validation(), &job.settings, options, &mut watcher)?;
     let reached = (watcher.epoch, watcher.epochs);
@@ -202,6 +203,7 @@ impl Job {
             threads: self.threads,
             record: model.record(),
             unknown: Unknown::of(model),
+            trust: model.policy().trust.as_ref(),
             test,
         };
         if self.json {
@@ -242,6 +244,7 @@ impl Job {
                  without it {exact_before:.1} %"
             )
         }));
+        lines.extend(summary.trust.iter().flat_map(|trust| expectations(trust)));
         lines.push(format!("time   {} on {}", Time(duration), count(self.threads, "thread")));
         lines.join("\n")
     }
@@ -324,9 +327,7 @@ fn note_language(language: Option<&str>, settings: &TrainSettings) {
         code => format!("the language of the data is `{code}`"),
     };
     let follows = match settings.span_tagger() {
-        Some(tagger) if tagger.vectors => {
-            "English word vectors are kept, since they help; English syntax is not used"
-        }
+        Some(tagger) if tagger.vectors => "English word vectors are kept; English syntax is not used",
         _ => "phrases do not grow by English syntax",
     };
     note(format_args!("note: {found}: {follows} (docs/languages.md)"));
@@ -340,7 +341,29 @@ struct Summary<'a> {
     #[serde(flatten)]
     record: &'a Record,
     unknown: Option<Unknown<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trust: Option<&'a Trust>,
     test: Option<Report>,
+}
+
+/// What to expect of its decisions, by what was held out.
+fn expectations(trust: &Trust) -> Vec<String> {
+    let line = |name: &str, what: &str, expected: &Expected| {
+        let percent = |n: usize, of: usize| 100.0 * n as f64 / of.max(1) as f64;
+        format!(
+            "{name}  {what}: acts on {:.1} %, of which {:.1} % wrongly; asks about {:.1} %, of which {:.1} % needlessly ({})",
+            percent(expected.acts, expected.utterances),
+            percent(expected.wrong_acts, expected.acts),
+            percent(expected.questions(), expected.utterances),
+            percent(expected.needless(), expected.questions()),
+            count(expected.utterances, "utterance")
+        )
+    };
+    let mut lines = vec![line("expect", "on what is like the data", &trust.known)];
+    if trust.new.utterances > 0 {
+        lines.push(line("      ", "on slot values that it has never seen", &trust.new));
+    }
+    lines
 }
 
 /// When a word is unknown, and what saying so costs on the valid split.

@@ -109,8 +109,7 @@ fn keys_come_in_a_fixed_order() {
     let output = pipe(trained(), "tag m --json", b"wake me");
     let text = String::from_utf8(output.stdout).unwrap();
     let place = |key: &str| text.find(&format!("\"{key}\":")).unwrap_or_else(|| panic!("{key} in {text}"));
-    let places =
-        ["text", "intent", "name", "probability", "tokens", "start", "end", "label", "spans"].map(place);
+    let places = ["text", "intent", "name", "probability", "decision", "tokens", "label", "spans"].map(place);
     assert!(places.is_sorted(), "{text}");
 }
 

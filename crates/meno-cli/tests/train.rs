@@ -404,6 +404,6 @@ fn ctrl_c_in_a_cross_validation_says_what_is_kept() {
     let small = "--hidden 16 --embedding 16 --epochs 100000";
     let stopped = shown(&interrupt(dir.path(), &format!("train nlu.conll -o m {small}"), "m.checkpoint"));
     assert!(stopped.starts_with("exit 130\n") && !stopped.contains("no epoch was finished"), "{stopped}");
-    assert!(stopped.contains(" of 600000\nthere is no model yet: only the last epoch tells"), "{stopped}");
+    assert!(stopped.contains(" of 700000\nthere is no model yet: only the last epoch tells"), "{stopped}");
     assert!(stopped.contains("\nm.checkpoint: what is needed to go on\n"), "{stopped}");
 }

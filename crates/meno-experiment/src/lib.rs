@@ -8,6 +8,7 @@ pub mod concepts;
 pub mod memory;
 pub mod novel;
 pub mod paper;
+pub mod trust;
 pub mod unknown;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -108,7 +109,7 @@ pub fn in_parallel<T: Send>(
 
 /// Trains a model on one thread.
 pub fn train(dataset: &Dataset, settings: &TrainSettings, policy: PolicySettings) -> Result<Model> {
-    let options = Options { policy, ..Options::default() };
+    let options = Options { policy, trust: false, ..Options::default() };
     fit(&dataset.train, &dataset.valid, settings, options, &mut ())?.finished()
 }
 

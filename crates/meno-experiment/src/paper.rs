@@ -266,7 +266,7 @@ pub fn train(
     step: &mut (dyn FnMut(f64) -> bool + Send),
 ) -> Result<Option<Box<Model>>> {
     let policy = PolicySettings { phrases: PhraseRules::None, ..PolicySettings::default() };
-    let options = Options { policy, ..Options::default() };
+    let options = Options { policy, trust: false, ..Options::default() };
     match fit(&dataset.train, &dataset.valid, settings, options, &mut Share(step))? {
         Outcome::Finished(model) => Ok(Some(model)),
         Outcome::Stopped { .. } => Ok(None),

@@ -52,6 +52,16 @@ export function laidOut(annotation, { threshold }) {
     first: tokens.findIndex((token) => within(token, span)),
     last: tokens.findLastIndex((token) => within(token, span)) + 1,
   }));
-  const about = annotation.about == null ? null : spans[annotation.about];
+  const about = annotation.about && {
+    ...annotation.about,
+    ...spans[annotation.about.span],
+    text: words(annotation, annotation.about),
+  };
   return { ...annotation, tokens, spans, about, threshold: tokens[0]?.reason?.threshold ?? null };
+}
+
+/** The words that a question is about; none if it is about the intent. */
+function words({ text }, { start, end }) {
+  if (start == null) return null;
+  return new TextDecoder().decode(new TextEncoder().encode(text).slice(start, end));
 }

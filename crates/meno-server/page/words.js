@@ -7,11 +7,20 @@ export const number = (value) => value.toFixed(2);
 export const quoted = (text) => `“${text}”`;
 
 /** The decision in words. */
-export function reason({ decision, about, spans, tokens, threshold }, model) {
+export function reason({ decision, about, spans, tokens, threshold, confidence }, model) {
   if (tokens.length === 0) return "There is no word.";
   if (decision === "reject") return "This is unlike everything that the model was trained on.";
   if (decision === "ask") {
+    const unsure = `I am ${percent(confidence)} sure of the whole reading`;
+    if (about.intent != null) {
+      const names = about.options.map(({ name, probability }) => `${name} (${percent(probability)})`);
+      return `What is it for: ${names.join(", ")}? ${unsure}.`;
+    }
+    if (about.outside != null) return `Is ${quoted(about.text)} something? ${unsure}.`;
     const { guess } = about;
+    if (guess && guess.uncertainty <= threshold) {
+      return `What is ${quoted(about.text)}? Most likely ${guess.slot} (${percent(guess.probability)}), but ${unsure.replace("I am", "I am only")}.`;
+    }
     const over = (uncertainty) => `its uncertainty of ${number(uncertainty)} is above ${number(threshold)}`;
     if (guess) {
       return `What is ${quoted(about.text)}? Most likely ${guess.slot} (${percent(guess.probability)}), but ${over(guess.uncertainty)}.`;

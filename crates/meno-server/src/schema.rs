@@ -16,15 +16,21 @@ pub struct Annotation {
     pub text: String,
     /// The likeliest intent; null if there are no words or the corpus had no intents.
     pub intent: Option<Choice>,
+    /// How likely intent and slots are all right, by the tagger alone, if the model says so.
+    #[schema(nullable = false)]
+    pub confidence: Option<f32>,
     /// What to do about it.
     pub decision: Decision,
-    /// The number of the span to ask about, from 0, if the decision is `ask`.
+    /// What to ask about, if the decision is `ask`.
     #[schema(nullable = false)]
-    pub about: Option<usize>,
+    pub about: Option<About>,
     /// The words.
     pub tokens: Vec<Token>,
     /// The slots, in the order of the text.
     pub spans: Vec<Span>,
+    /// The stretches of words outside of all slots, if the model says how sure it is of them.
+    #[schema(nullable = false)]
+    pub outside: Option<Vec<Outside>>,
     /// The concepts among the spans that were taught.
     pub memory: Vec<Recalled>,
     /// The dependency tree, one entry for each token, if it was asked for.
@@ -38,10 +44,47 @@ pub struct Annotation {
 pub enum Decision {
     /// Do what it asks for.
     Act,
-    /// Ask about a span first.
+    /// Ask about a part of it first.
     Ask,
     /// Reject it: it is about something else than the corpus was.
     Reject,
+}
+
+/// What a question is about: one of `span`, `outside` and `intent`.
+#[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct About {
+    /// The number of a span, from 0: an unknown one, the least certain.
+    #[schema(nullable = false)]
+    pub span: Option<usize>,
+    /// The number of a stretch of words outside of all slots, from 0.
+    #[schema(nullable = false)]
+    pub outside: Option<usize>,
+    /// The likeliest intent.
+    #[schema(nullable = false)]
+    pub intent: Option<String>,
+    /// The first byte of the words in question.
+    #[schema(nullable = false)]
+    pub start: Option<usize>,
+    /// One past their last byte.
+    #[schema(nullable = false)]
+    pub end: Option<usize>,
+    /// Slots, or intents, the likeliest first.
+    pub options: Vec<Choice>,
+}
+
+/// Words outside of all slots.
+#[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Outside {
+    /// The words as they stand in the text.
+    pub text: String,
+    /// The first byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// How likely nothing of them belongs into a slot.
+    pub confidence: f32,
 }
 
 /// A name and how likely it is.
@@ -52,6 +95,9 @@ pub struct Choice {
     pub name: String,
     /// Its probability.
     pub probability: f32,
+    /// How likely it is right, if the model says so.
+    #[schema(nullable = false)]
+    pub confidence: Option<f32>,
 }
 
 /// A word and its label.
@@ -139,6 +185,9 @@ pub struct Span {
     /// What the words stand for, if the training corpus said that they stand for something else.
     #[schema(nullable = false)]
     pub value: Option<String>,
+    /// How likely boundaries and slot are right, if the model says so.
+    #[schema(nullable = false)]
+    pub confidence: Option<f32>,
     /// What the tagger takes it for, if it judges whole concepts.
     #[schema(nullable = false)]
     pub guess: Option<Guess>,
@@ -232,13 +281,13 @@ pub struct Reply {
     pub text: String,
     /// What became of the request.
     pub outcome: Outcome,
-    /// The words in question, if it is `ask`.
+    /// The words in question, if it is `ask` and not about the intent.
     #[schema(nullable = false)]
     pub phrase: Option<String>,
     /// Where they stand in the request, in bytes.
     #[schema(nullable = false)]
     pub place: Option<Place>,
-    /// The types that are offered.
+    /// The types, or the intents, that are offered.
     #[schema(nullable = false)]
     pub options: Option<Vec<String>>,
     /// The intent, if it is `act`.

@@ -48,7 +48,15 @@ fn annotation(text: &str) -> Annotation<'_> {
             verdict: None,
         }
     });
-    Annotation { text, intent: None, decision: Decision::Act, tokens: tokens.collect(), spans: Vec::new() }
+    Annotation {
+        text,
+        intent: None,
+        confidence: None,
+        decision: Decision::Act,
+        tokens: tokens.collect(),
+        spans: Vec::new(),
+        outside: Vec::new(),
+    }
 }
 
 #[test]

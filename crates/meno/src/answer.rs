@@ -3,12 +3,13 @@
 //! Enters: the words of a text, `Decoded`, an `Assessment` and the `Verdict` on it. Leaves: an [`Annotation`]. Its spans are
 //! sorted and do not overlap. The same code answers for models and for tables of logits.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use crate::decision::{Policy, Verdict};
+use crate::decision::{self, Policy, Verdict};
 use crate::decoding::Decoded;
 use crate::emissions::Logits;
 use crate::label::{self, LabelSet, UNKNOWN};
@@ -26,6 +27,9 @@ pub struct Annotation<'t> {
     pub text: &'t str,
     /// The likeliest intent; `None` if there are no words or the corpus had no intents.
     pub intent: Option<Choice>,
+    /// How likely intent and slots are all right, by the tagger alone; `None` if the model does not say so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f32>,
     /// What to do about it.
     #[serde(flatten)]
     pub decision: Decision,
@@ -33,33 +37,125 @@ pub struct Annotation<'t> {
     pub tokens: Vec<TokenLabel<'t>>,
     /// The slots, in the order of the text.
     pub spans: Vec<Span<'t>>,
+    /// The stretches of words outside of all slots, with how likely nothing of them belongs into one; none if the model does not say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<Outside<'t>>,
 }
 
 /// What to do about an utterance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "decision", rename_all = "lowercase")]
 pub enum Decision {
     /// Do what it asks for.
     Act,
-    /// Ask about a span first: the unknown one that is least certain.
+    /// Ask about a part of it first.
     Ask {
-        /// Its number among the spans, from 0.
-        about: usize,
+        /// What to ask about.
+        about: About,
     },
     /// Reject it: it is about something else than the corpus was.
     Reject,
 }
 
-impl Decision {
-    /// For an utterance with these spans, if it is not rejected.
-    pub(crate) fn of(spans: &[Span<'_>]) -> Self {
-        let uncertainty = |span: &Span<'_>| span.guess.as_ref().map_or(0.0, |guess| guess.uncertainty);
-        let unknown = spans.iter().enumerate().filter(|(_, span)| span.slot == UNKNOWN);
-        match unknown.max_by(|a, b| uncertainty(a.1).total_cmp(&uncertainty(b.1)).then(b.0.cmp(&a.0))) {
-            Some((about, _)) => Decision::Ask { about },
-            None => Decision::Act,
+/// What a question is about, and what the answer might be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct About {
+    /// The part.
+    #[serde(flatten)]
+    pub part: Part,
+    /// The words in question, if it is about words: the first byte and one past the last.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Range<usize>>,
+    /// Slots, or intents, with their probabilities, the likeliest first.
+    pub options: Vec<Choice>,
+}
+
+/// A part of a reading.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// A span, by its number from 0: an unknown one, the least certain.
+    Span(usize),
+    /// Words outside of all spans, by the number of their stretch from 0.
+    Outside(usize),
+    /// The intent, by the name of the likeliest.
+    Intent(Arc<str>),
+}
+
+/// How many answers to a question are thought of.
+const OPTIONS: usize = 3;
+
+impl Annotation<'_> {
+    /// Decides anew, after spans were found or named that the tagger did not know.
+    pub(crate) fn decide_again(&mut self) {
+        let asked = match &self.decision {
+            Decision::Ask { about: About { place, .. } } => place.clone(),
+            _ => None,
+        };
+        let spans = &self.spans;
+        let is_filled =
+            |place: &Range<usize>| spans.iter().any(|span| span.start < place.end && place.start < span.end);
+        self.outside.retain(|outside| !is_filled(&(outside.start..outside.end)));
+        let is_answered = asked.as_ref().is_some_and(is_filled);
+        match (self.unknown(), &mut self.decision) {
+            (Some(about), decision) => *decision = Decision::Ask { about },
+            (None, Decision::Ask { about: About { part: Part::Outside(idx), .. } }) if !is_answered => {
+                let is_asked = |outside: &Outside<'_>| {
+                    asked
+                        .as_ref()
+                        .is_some_and(|place| outside.start <= place.start && place.end <= outside.end)
+                };
+                *idx = self.outside.iter().position(is_asked).unwrap_or_default();
+            }
+            (None, Decision::Ask { about: About { part: Part::Intent(_), .. } }) => {}
+            (None, decision) => *decision = Decision::Act,
         }
     }
+
+    /// The unknown span that is least certain.
+    fn unknown(&self) -> Option<About> {
+        let uncertainty = |span: &Span<'_>| span.guess.as_ref().map_or(0.0, |guess| guess.uncertainty);
+        let unknown = self.spans.iter().enumerate().filter(|(_, span)| span.slot == UNKNOWN);
+        let worst = unknown.max_by(|a, b| uncertainty(a.1).total_cmp(&uncertainty(b.1)).then(b.0.cmp(&a.0)));
+        worst.map(|(idx, span)| About {
+            part: Part::Span(idx),
+            place: Some(span.start..span.end),
+            options: slot_options(span.start..span.end, span.guess.as_ref(), &self.tokens),
+        })
+    }
+}
+
+/// What some words might be: the guess at the whole if there is one, then what the first choices and runners-up of the words
+/// speak for.
+pub(crate) fn slot_options(
+    place: Range<usize>,
+    guess: Option<&Guess>,
+    tokens: &[TokenLabel<'_>],
+) -> Vec<Choice> {
+    let tokens: Vec<_> =
+        tokens.iter().filter(|token| place.start <= token.start && token.end <= place.end).collect();
+    let mut options: Vec<Choice> = Vec::new();
+    for token in &tokens {
+        let Some(verdict) = &token.verdict else { continue };
+        let runners_up = verdict.reason.runners_up.iter().map(|up| (&*up.label, up.probability));
+        let first_choice = (&*verdict.first_choice, token.probability);
+        for (label, probability) in std::iter::once(first_choice).chain(runners_up) {
+            let (prefix, slot) = label::split(label);
+            let share = probability / tokens.len() as f32;
+            match options.iter_mut().find(|option| *option.name == *slot) {
+                _ if prefix == "O" => {}
+                Some(option) => option.probability += share,
+                None => options.push(Choice::new(slot.into(), share)),
+            }
+        }
+    }
+    options.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    if let Some(guess) = guess {
+        options.retain(|option| option.name != guess.slot);
+        options.insert(0, Choice::new(guess.slot.clone(), guess.probability));
+    }
+    options.truncate(OPTIONS);
+    options
 }
 
 /// A name and how likely it is.
@@ -69,6 +165,16 @@ pub struct Choice {
     pub name: Arc<str>,
     /// Its probability.
     pub probability: f32,
+    /// How likely it is right, if the model says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f32>,
+}
+
+impl Choice {
+    /// Without a word on how likely it is right.
+    pub(crate) fn new(name: Arc<str>, probability: f32) -> Self {
+        Choice { name, probability, confidence: None }
+    }
 }
 
 /// A word and its label.
@@ -140,9 +246,25 @@ pub struct Span<'t> {
     /// What the words stand for, if the corpus said that they stand for something else ([`crate::KnownValue`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
+    /// How likely boundaries and slot are right, if the model says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f32>,
     /// What the tagger takes it for and how sure it is, if it finds whole spans.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guess: Option<Guess>,
+}
+
+/// Words outside of all slots.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outside<'t> {
+    /// The words as they stand in the text.
+    pub text: &'t str,
+    /// The first byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// How likely nothing of them belongs into a slot.
+    pub confidence: f32,
 }
 
 /// The slot that a span most likely fills.
@@ -179,7 +301,8 @@ fn shortest<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Erro
 /// All that an answer is made of.
 pub(crate) struct Parts<'a> {
     pub labels: &'a LabelSet,
-    pub intent: Option<Choice>,
+    /// The likeliest first.
+    pub intents: Vec<Choice>,
     pub decoded: &'a Decoded,
     /// Of the labels of each word.
     pub probabilities: &'a Logits,
@@ -198,7 +321,14 @@ impl Parts<'_> {
         for (span, guess) in spans.iter_mut().zip(self.guesses()) {
             span.guess = Some(guess);
         }
-        let decision = if self.verdict.reject { Decision::Reject } else { Decision::of(&spans) };
+        let confidences = self.assessment.confidences.as_ref();
+        for (span, &confidence) in spans.iter_mut().zip(confidences.iter().flat_map(|all| &all.spans)) {
+            span.confidence = Some(confidence as f32);
+        }
+        let outside = confidences.iter().flat_map(|all| &all.outside).map(|(range, confidence)| {
+            let (start, end) = (places[range.start].0, places[range.end - 1].1);
+            Outside { text: &text[start..end], start, end, confidence: *confidence as f32 }
+        });
         let tokens = (places.iter().zip(labels).enumerate())
             .map(|(token_idx, (&(start, end), label))| TokenLabel {
                 text: &text[start..end],
@@ -209,7 +339,48 @@ impl Parts<'_> {
                 verdict: self.token_verdict(token_idx),
             })
             .collect();
-        Annotation { text, intent: self.intent, decision, tokens, spans }
+        let intent = self.intents.first().map(|intent| Choice {
+            confidence: confidences.and_then(|all| all.intent).map(|confidence| confidence as f32),
+            ..intent.clone()
+        });
+        let confidence = confidences.map(|all| all.reading as f32);
+        let mut annotation = Annotation {
+            text,
+            intent,
+            confidence,
+            decision: Decision::Act,
+            tokens,
+            spans,
+            outside: outside.collect(),
+        };
+        annotation.decision = self.decision(&annotation, places);
+        annotation
+    }
+
+    fn decision(&self, annotation: &Annotation<'_>, places: &[(usize, usize)]) -> Decision {
+        if self.verdict.reject {
+            return Decision::Reject;
+        }
+        if let Some(about) = annotation.unknown() {
+            return Decision::Ask { about };
+        }
+        match self.verdict.about {
+            None => Decision::Act,
+            Some(decision::Part::Intent) => Decision::Ask {
+                about: About {
+                    part: Part::Intent(self.intents.first().map_or("".into(), |intent| intent.name.clone())),
+                    place: None,
+                    options: self.intents.iter().take(OPTIONS).cloned().collect(),
+                },
+            },
+            Some(decision::Part::Outside(idx)) => {
+                let words =
+                    self.assessment.confidences.as_ref().map_or(0..1, |all| all.suspects[idx].clone());
+                let place = places[words.start].0..places[words.end - 1].1;
+                let options = slot_options(place.clone(), None, &annotation.tokens);
+                Decision::Ask { about: About { part: Part::Outside(idx), place: Some(place), options } }
+            }
+        }
     }
 
     fn is_unknown(&self, token_idx: usize) -> bool {
@@ -282,7 +453,7 @@ pub(crate) fn spans_at<'t, S: AsRef<str>>(
             let (start, _) = *places.get(span.start)?;
             let (_, end) = *places.get(span.end.checked_sub(1)?)?;
             let (slot, text) = (span.slot.to_owned(), text.get(start..end)?);
-            Some(Span { slot, text, start, end, value: None, guess: None })
+            Some(Span { slot, text, start, end, value: None, confidence: None, guess: None })
         })
         .collect()
 }
@@ -315,7 +486,7 @@ mod tests {
         let verdict = policy.decide(&assessment, &decoded);
         let parts = Parts {
             labels: &labels(),
-            intent: None,
+            intents: Vec::new(),
             decoded: &decoded,
             probabilities: &rows,
             assessment: &assessment,
@@ -330,6 +501,13 @@ mod tests {
         let labels: Vec<&str> = annotation.tokens.iter().map(|token| &*token.label).collect();
         let spans = annotation.spans.iter().map(|span| (span.slot.clone(), span.text.to_owned()));
         (labels.join(" "), spans.collect())
+    }
+
+    fn asked(annotation: &Annotation<'_>) -> Option<Part> {
+        match &annotation.decision {
+            Decision::Ask { about } => Some(about.part.clone()),
+            _ => None,
+        }
     }
 
     const SURE: [f32; 5] = [0.9, 0.1, 0.0, 0.0, 0.0];
@@ -363,7 +541,7 @@ mod tests {
         let guesses: Vec<&str> = found.spans.iter().map(|span| &*span.guess.as_ref().unwrap().slot).collect();
         assert_eq!(guesses, ["city", "time"]);
         // The less certain of the two is asked about.
-        assert_eq!(found.decision, Decision::Ask { about: 1 });
+        assert_eq!(asked(&found), Some(Part::Span(1)));
         let unknown: Vec<bool> =
             found.tokens.iter().map(|token| token.verdict.as_ref().unwrap().unknown).collect();
         assert_eq!(unknown, [false, false, true, true, true]);
@@ -376,7 +554,7 @@ mod tests {
         let check = |uncertainty, expected: &str, about: Option<usize>| {
             let found = answer(policy.clone(), [0, 0, 1, 2, 3], [SURE; 5], Vec::new(), assess(uncertainty));
             assert_eq!(shown(&found).0, expected);
-            assert_eq!(found.decision, about.map_or(Decision::Act, |about| Decision::Ask { about }));
+            assert_eq!(asked(&found), about.map(Part::Span));
         };
         check([0.0; 5], "O O B-city I-city B-time", None);
         check([0.0, 0.0, 2.0, 0.0, 0.0], "O O B-unknown B-city B-time", Some(0));

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
-use crate::decision::{Doubt, Growth, NamedThreshold, Policy, Threshold};
+use crate::decision::{Doubt, Growth, NamedThreshold, Policy, Threshold, Trust};
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape};
 use crate::encoder::{SpanTagger, SpanTaggerEncoder, SpanTaggerShape};
 use crate::engine::{English, Model, Record};
-use crate::features::{Alphabet, Features, Forms, Lexicon, Ngrams, Vectors};
+use crate::features::{Alphabet, Features, Forms, Lexicon, Ngrams, Vectors, Wordings};
 use crate::label::{self, LabelSet, Names};
 use crate::memory::KnownValues;
 use crate::nn::{Layout, Network, Parameters, Tensor};
@@ -26,13 +26,16 @@ use crate::utterance::KnownValue;
 use crate::{Error, Result};
 
 /// The latest version of the file format; this program reads it and all earlier ones.
-const FORMAT: u32 = 3;
-/// What a model without known values is written as, so that earlier programs read it.
-const FORMAT_WITHOUT_VALUES: u32 = 2;
+const FORMAT: u32 = 4;
+/// What a model is written as that has known values, but says not how sure it is of its readings; and one without either. So
+/// earlier programs read them.
+const FORMAT_WITH_VALUES: u32 = 3;
+const FORMAT_PLAIN: u32 = 2;
 
 const METADATA_KEY: &str = "meno";
 const SLOT_GATED: &str = "slot_gated.v1";
 const SPAN_TAGGER: &str = "span_tagger.v1";
+const WORDINGS: &str = "wordings.keys";
 /// The name of the frozen vectors that come with the program.
 const ENGLISH: &str = "english.v1";
 const NOT_BUILT_IN: &str =
@@ -64,6 +67,9 @@ struct Document {
     /// The name of the second opinion on intents, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ngrams: Option<String>,
+    /// The name of the set of wordings, if there is one: from version 4 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wordings: Option<String>,
 }
 
 /// What only a span tagger has.
@@ -90,6 +96,17 @@ struct PolicyDocument {
     out_of_scope: OutOfScopeDocument,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     growth: Option<Growth>,
+    /// From version 4 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trust: Option<TrustDocument>,
+}
+
+/// When a reading is acted upon. Another formula is another name.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "name")]
+enum TrustDocument {
+    #[serde(rename = "confidence.v1")]
+    Reading(Trust),
 }
 
 /// What measures the uncertainty. Another formula is another name.
@@ -135,6 +152,7 @@ impl From<&Policy> for PolicyDocument {
                 reject_foreign: policy.reject_foreign,
             },
             growth: policy.growth,
+            trust: policy.trust.clone().map(TrustDocument::Reading),
         }
     }
 }
@@ -154,6 +172,7 @@ impl From<&PolicyDocument> for Policy {
             reject,
             reject_foreign,
             growth: document.growth,
+            trust: document.trust.as_ref().map(|TrustDocument::Reading(trust)| trust.clone()),
         }
     }
 }
@@ -174,7 +193,11 @@ impl Model {
         };
         let known_values = self.known_values().to_vec();
         let document = Document {
-            format: if known_values.is_empty() { FORMAT_WITHOUT_VALUES } else { FORMAT },
+            format: match (&self.policy.trust, known_values.is_empty()) {
+                (Some(_), _) => FORMAT,
+                (None, false) => FORMAT_WITH_VALUES,
+                (None, true) => FORMAT_PLAIN,
+            },
             architecture: architecture.to_owned(),
             shape: shape.expect("a shape of plain numbers can be written"),
             concepts: self.concepts(),
@@ -188,6 +211,7 @@ impl Model {
             growth: None,
             known_values,
             ngrams: self.features.ngrams.as_ref().map(|_| Ngrams::NAME.to_owned()),
+            wordings: self.wordings().map(|_| Wordings::NAME.to_owned()),
         };
         let json = serde_json::to_string(&document).expect("a document of plain data can be written");
         let metadata = HashMap::from([(METADATA_KEY.to_owned(), json)]);
@@ -200,7 +224,17 @@ impl Model {
             let data = values.iter().flat_map(|x| x.to_le_bytes()).collect();
             (name, RawTensor { dtype: Dtype::F32, shape, data })
         });
+        let wordings = self.wordings().map(|wordings| {
+            let data = wordings.keys().iter().flat_map(|key| key.to_le_bytes()).collect();
+            (WORDINGS, RawTensor { dtype: Dtype::U32, shape: vec![wordings.keys().len()], data })
+        });
+        let tensors = tensors.chain(wordings);
         safetensors::serialize(tensors, Some(metadata)).expect("named tensors of known shape can be written")
+    }
+
+    /// Only what asks for them needs them.
+    fn wordings(&self) -> Option<&Wordings> {
+        self.features.wordings.as_ref().filter(|_| self.policy.trust.is_some())
     }
 
     fn concepts(&self) -> Option<ConceptDocument> {
@@ -278,6 +312,10 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
     }
     let known_values = known_values(&document)?;
     let ngrams = ngrams(&document, tensors)?;
+    let wordings = wordings(&document, tensors)?;
+    if policy.trust.is_some() != wordings.is_some() {
+        return Err(damaged("a confidence without wordings, or wordings without one"));
+    }
     let concepts = document.concepts;
     let outside_penalty = concepts.as_ref().map_or(0.0, |concepts| concepts.outside_penalty);
     let features = Features {
@@ -287,6 +325,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
         forms,
         lexicon: concepts.map(|concepts| concepts.lexicon),
         ngrams,
+        wordings,
     };
     Ok(Model {
         normalizer: document.text,
@@ -335,6 +374,20 @@ fn ngrams(document: &Document, tensors: &SafeTensors<'_>) -> Result<Option<Ngram
         })
         .map(Some),
         Some(other) => Err(damaged(format!("unknown n-grams {other:?}"))),
+    }
+}
+
+fn wordings(document: &Document, tensors: &SafeTensors<'_>) -> Result<Option<Wordings>, String> {
+    match document.wordings.as_deref() {
+        None => Ok(None),
+        Some(Wordings::NAME) => {
+            let view = tensors.tensor(WORDINGS).map_err(|_| format!("tensor {WORDINGS:?} is missing"))?;
+            let view = find(tensors, WORDINGS, Dtype::U32, &[view.shape().iter().product()])?;
+            let (keys, _) = view.data().as_chunks::<4>();
+            let wordings = Wordings::new(keys.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect());
+            wordings.map(Some).ok_or_else(|| format!("tensor {WORDINGS:?} is not in rising order"))
+        }
+        Some(other) => Err(damaged(format!("unknown wordings {other:?}"))),
     }
 }
 
@@ -411,7 +464,11 @@ fn policy(document: &Document, default: Scorer) -> Result<Policy, String> {
     if policy.is_span_level() != matches!(default, Scorer::Span(_)) {
         return Err(damaged(format!("the score {:?} is not for this architecture", policy.scorer.name())));
     }
-    let Policy { scorer, threshold, doubt, out_of_scope, reject, reject_foreign, growth } = &policy;
+    let Policy { scorer, threshold, doubt, out_of_scope, reject, reject_foreign, growth, trust } = &policy;
+    let is_sound = |trust: &Trust| trust.confidence.is_whole() && (0.0..=1.0).contains(&trust.act_from);
+    if trust.as_ref().is_some_and(|trust| !is_sound(trust) || !policy.is_span_level()) {
+        return Err(damaged("a confidence with other weights than it needs"));
+    }
     if doubt.is_some_and(|doubt| !doubt.above.is_finite()) || (doubt.is_some() && !policy.is_span_level()) {
         return Err(damaged("a doubt that is not finite, or not of spans"));
     }
@@ -446,12 +503,13 @@ fn policy_of_version_1(document: &Document, default: Scorer) -> Result<Policy, S
     let reject = document.concepts.as_ref().and_then(|concepts| concepts.reject);
     let out_of_scope = OutOfScopeScore::FORMAT_1;
     let growth = document.growth;
-    Ok(Policy { scorer, threshold, doubt: None, out_of_scope, reject, reject_foreign: None, growth })
+    let never = Policy::never(scorer);
+    Ok(Policy { threshold, out_of_scope, reject, growth, ..never })
 }
 
 /// Only of slots that there are labels for; before version 3 nothing is known.
 fn known_values(document: &Document) -> Result<KnownValues, String> {
-    if document.format < FORMAT {
+    if document.format < FORMAT_WITH_VALUES {
         return Ok(KnownValues::default());
     }
     let slots: HashSet<&str> = document.id2label.values().map(|label| label::split(label).1).collect();

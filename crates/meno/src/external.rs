@@ -133,7 +133,7 @@ impl Calibration {
             let verdict = policy.decide(&read.assessment, &read.decoded);
             let parts = Parts {
                 labels: &labels,
-                intent: None,
+                intents: Vec::new(),
                 decoded: &read.decoded,
                 probabilities: &read.probabilities,
                 assessment: &read.assessment,

@@ -583,8 +583,8 @@ fn damaged_documents() {
         expect!["m: damaged description of the model: there is no format version 0"],
     );
     check_document(
-        |document| document["format"] = json!(4),
-        expect!["m: format version 4, but this program reads up to version 3; update meno"],
+        |document| document["format"] = json!(5),
+        expect!["m: format version 5, but this program reads up to version 4; update meno"],
     );
     check_document(
         |document| document["format"] = json!(u64::MAX),

@@ -125,7 +125,9 @@ fn replay(script: &Script) {
             lines.push(format!("! {} = {}{value}", lesson.phrase, lesson.slot));
         }
         match &reply.outcome {
-            Outcome::Ask { phrase, place, .. } => {
+            Outcome::Ask { phrase: None, options, .. } => lines.push(format!("= ask {}", options.join("; "))),
+            Outcome::Ask { phrase: Some(phrase), place, .. } => {
+                let place = place.clone().expect("a phrase has its place");
                 let request = script.turns.iter().map(|turn| &turn.0);
                 let is_there = |text: &String| text.get(place.clone()) == Some(phrase.as_str());
                 assert!(request.into_iter().any(is_there), "{phrase} at {place:?}");

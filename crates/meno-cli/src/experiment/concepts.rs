@@ -116,7 +116,7 @@ pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
             false_alarm: args.false_alarm,
             ..PolicySettings::default()
         };
-        let options = Options { policy, threads: threads(args.threads), ..Options::default() };
+        let options = Options { policy, threads: threads(args.threads), trust: false, ..Options::default() };
         let model = fit(&train, &valid, &settings, options, &mut watcher)?.finished()?;
         watcher.finish();
         let seconds = start.elapsed().as_secs_f64();

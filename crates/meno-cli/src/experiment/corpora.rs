@@ -95,7 +95,7 @@ impl Row {
                 hint: "`meno data split` makes one".to_owned(),
             })?;
             let (start, mut watcher) = (Instant::now(), Watcher::new(None, style.stderr));
-            let options = Options { threads: threads(args.threads), ..Options::default() };
+            let options = Options { threads: threads(args.threads), trust: false, ..Options::default() };
             let model =
                 fit(&dataset.train, dataset.validation(), &settings, options, &mut watcher)?.finished()?;
             watcher.finish();
@@ -155,7 +155,7 @@ fn difference(ours: Option<Spread>, theirs: Option<f64>) -> String {
 }
 
 /// What a dataset is called in the table: the last part of its path.
-fn name_of(path: &Path) -> String {
+pub(super) fn name_of(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     whole.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }

@@ -11,6 +11,7 @@ mod paper;
 mod published;
 mod runs;
 mod sweep;
+mod trust;
 
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
@@ -60,6 +61,8 @@ enum Command {
     NovelSlots(novel_slots::Args),
     /// Train the calibrated model with several values of a setting, and write a table and a picture.
     Sweep(sweep::Args),
+    /// Train the default tagger on datasets of any shape, and measure whether it acts only on what it reads rightly.
+    Trust(trust::Args),
 }
 
 #[derive(clap::Args)]
@@ -91,6 +94,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
         Command::Memory(args) => memory::run(&args),
         Command::NovelSlots(args) => novel_slots::run(&args),
         Command::Sweep(args) => sweep::run(args, style),
+        Command::Trust(args) => trust::run(&args, style),
     }
 }
 

@@ -47,6 +47,8 @@ pub mod stats;
 mod tagged;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "train")]
+mod values;
 mod wit;
 mod word_tag;
 mod yaml;
@@ -59,6 +61,8 @@ pub use known::KnownValue;
 pub use new_concepts::{NewValue, NewValues};
 pub use rasa::is_passed_over;
 pub use scheme::Scheme;
+#[cfg(feature = "train")]
+pub(crate) use values::WithoutValues;
 
 pub use crate::utterance::{Corpus, Utterance};
 

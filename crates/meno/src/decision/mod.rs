@@ -8,6 +8,7 @@
 mod growth;
 mod spans;
 mod threshold;
+mod trust;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,8 @@ use crate::{Error, Result};
 pub use growth::{Growth, MaskedSlots, Predictions};
 pub use spans::{Doubt, SPAN_BUDGET, ScoredSpan};
 pub use threshold::{BUDGET, Offer, ScoredUtterance, Threshold};
+pub use trust::{Expected, Trust, WRONG_ACT_COST};
+pub(crate) use trust::{act_from_cost, act_from_risk};
 
 /// The share of in-domain utterances that are not rejected.
 const ACCEPTED: f64 = 0.995;
@@ -43,6 +46,8 @@ pub struct Policy {
     pub reject_foreign: Option<f64>,
     /// How unknown words grow to phrases; they do not if there is none.
     pub growth: Option<Growth>,
+    /// When a reading is acted upon; if there is none, whenever nothing in it is unknown.
+    pub trust: Option<Trust>,
 }
 
 /// A threshold with the name of the score that it bounds, as files have it.
@@ -64,6 +69,17 @@ pub(crate) struct Verdict {
     pub spans: Vec<bool>,
     /// Whether the utterance is rejected.
     pub reject: bool,
+    /// What is asked about where no span is unknown and the reading is not trusted.
+    pub about: Option<Part>,
+}
+
+/// A part of a reading that is no span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// A stretch of words outside of all spans, by its number.
+    Outside(usize),
+    /// The intent.
+    Intent,
 }
 
 impl Policy {
@@ -77,6 +93,7 @@ impl Policy {
             reject: None,
             reject_foreign: None,
             growth: None,
+            trust: None,
         }
     }
 
@@ -141,7 +158,20 @@ impl Policy {
         let is_unknown = |&uncertainty: &f64| {
             self.threshold.as_ref().is_some_and(|threshold| threshold.is_unknown(uncertainty))
         };
-        let spans: Vec<bool> = assessment.spans.iter().map(is_unknown).collect();
+        let is_out_of_scope =
+            |highest: f64| !decoded.labels.is_empty() && self.out_of_scope.of(decoded) > highest;
+        let is_foreign = |highest: f64| assessment.foreignness > highest;
+        let reject = self.reject.is_some_and(is_out_of_scope) || self.reject_foreign.is_some_and(is_foreign);
+        let mut spans: Vec<bool> = assessment.spans.iter().map(is_unknown).collect();
+        let is_asked = reject || spans.contains(&true);
+        let about = match self.weakest(assessment).filter(|_| !is_asked) {
+            Some(Weakest::Span(span_idx)) => {
+                spans[span_idx] = true;
+                None
+            }
+            Some(Weakest::Other(part)) => Some(part),
+            None => None,
+        };
         let tokens = match self.scorer {
             Scorer::Token(_) => assessment.tokens.iter().map(is_unknown).collect(),
             Scorer::Span(_) => {
@@ -152,12 +182,29 @@ impl Policy {
                 tokens
             }
         };
-        let is_out_of_scope =
-            |highest: f64| !decoded.labels.is_empty() && self.out_of_scope.of(decoded) > highest;
-        let is_foreign = |highest: f64| assessment.foreignness > highest;
-        let reject = self.reject.is_some_and(is_out_of_scope) || self.reject_foreign.is_some_and(is_foreign);
-        Verdict { tokens, spans, reject }
+        Verdict { tokens, spans, reject, about }
     }
+
+    /// The part of a reading that is least likely right, if the reading is not trusted: what to ask about.
+    fn weakest(&self, assessment: &Assessment) -> Option<Weakest> {
+        let (trust, confidences) = (self.trust.as_ref()?, assessment.confidences.as_ref()?);
+        if confidences.reading >= trust.act_from {
+            return None;
+        }
+        let spans = confidences.spans.iter().enumerate().map(|(idx, &p)| (p, Weakest::Span(idx)));
+        let outside = confidences.outside.iter().enumerate();
+        let outside = outside.map(|(idx, &(_, p))| (p, Weakest::Other(Part::Outside(idx))));
+        let intent = confidences.intent.map(|p| (p, Weakest::Other(Part::Intent)));
+        let parts = spans.chain(outside).chain(intent);
+        parts.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, part)| part)
+    }
+}
+
+/// What is least likely right.
+#[derive(Clone, Copy)]
+enum Weakest {
+    Span(usize),
+    Other(Part),
 }
 
 /// How a policy is fitted.
@@ -172,6 +219,10 @@ pub struct PolicySettings {
     pub false_alarm: Option<f64>,
     /// How unknown words grow to phrases.
     pub phrases: Phrases,
+    /// How many questions a wrong act is worth: by default [`WRONG_ACT_COST`].
+    pub wrong_act_cost: Option<f64>,
+    /// Not a cost but a promise: at most this share of the acts is wrong.
+    pub risk: Option<f64>,
 }
 
 /// How unknown words are to grow to phrases.
@@ -198,7 +249,16 @@ impl PolicySettings {
                 format!("the share of false alarms is {share}"),
                 "it lies between 0 and 1, such as 0.02",
             ),
-            _ => Ok(()),
+            _ => match (self.wrong_act_cost, self.risk) {
+                (Some(cost), _) if !(cost > 0.0 && cost.is_finite()) => {
+                    refuse(format!("a wrong act costs {cost} questions"), "it is a number above 0, such as 5")
+                }
+                (_, Some(risk)) if !(risk > 0.0 && risk < 1.0) => refuse(
+                    format!("the share of wrong acts is {risk}"),
+                    "it lies between 0 and 1, such as 0.05",
+                ),
+                _ => Ok(()),
+            },
         }
     }
 
@@ -224,7 +284,7 @@ mod tests {
     use super::*;
     use crate::decoding::Hypothesis;
     use crate::emissions::Logits;
-    use crate::uncertainty::SpanScore;
+    use crate::uncertainty::{Confidence, Confidences, SpanScore};
 
     fn span(start: usize, end: usize) -> Hypothesis {
         Hypothesis { start, end, slot: 0, boundaries: 0.9, probability: 0.9, disagreement: 0.1 }
@@ -290,6 +350,44 @@ mod tests {
     }
 
     #[test]
+    fn a_reading_that_is_not_trusted_is_asked_about_at_its_weakest_part() {
+        let decoded = Decoded {
+            labels: vec![0, 1, 0, 1, 2],
+            spans: vec![span(1, 2), span(3, 5)],
+            ..Decoded::default()
+        };
+        let trust = Trust {
+            confidence: Confidence::fit(&[]),
+            act_from: 0.6,
+            known: Expected::default(),
+            new: Expected::default(),
+        };
+        let policy = Policy { trust: Some(trust), ..Policy::never(Scorer::Span(SpanScore::default())) };
+        let check = |reading: f64, [first, second, outside, intent]: [f64; 4], spans: [bool; 2], about| {
+            let confidences = Confidences {
+                reading,
+                spans: vec![first, second],
+                outside: vec![(0..1, 0.9), (2..3, outside)],
+                suspects: vec![0..1, 2..3],
+                intent: Some(intent),
+            };
+            let assessment = Assessment { confidences: Some(confidences), ..two_spans() };
+            let verdict = policy.decide(&assessment, &decoded);
+            assert_eq!((&verdict.spans[..], verdict.about), (&spans[..], about));
+            assert_eq!(verdict.tokens[3], spans[1]);
+        };
+        check(0.6, [0.1; 4], [false; 2], None);
+        check(0.5, [0.8, 0.7, 0.9, 0.9], [false, true], None);
+        check(0.5, [0.8, 0.7, 0.6, 0.9], [false; 2], Some(Part::Outside(1)));
+        check(0.5, [0.8, 0.7, 0.6, 0.5], [false; 2], Some(Part::Intent));
+        // What is unknown is asked about, whatever the rest is.
+        let unknown = policy.with_threshold(6.0).unwrap();
+        let assessment = Assessment { confidences: Some(Confidences::default()), ..two_spans() };
+        assert_eq!(unknown.decide(&assessment, &decoded).spans, [false, true]);
+        assert_eq!(unknown.decide(&assessment, &decoded).about, None);
+    }
+
+    #[test]
     fn an_utterance_over_the_limit_is_rejected_unless_it_is_empty() {
         let mut decoded = Decoded { labels: vec![0], ..Decoded::default() };
         decoded.posteriors = Logits::new(2);
@@ -327,5 +425,9 @@ mod tests {
             assert_eq!(problem(promise(share)), format!("the share of false alarms is {share}"));
         }
         assert!(promise(0.02).check().is_ok() && budget(0.0).check().is_ok());
+        let cost = PolicySettings { wrong_act_cost: Some(0.0), ..PolicySettings::default() };
+        assert_eq!(problem(cost), "a wrong act costs 0 questions");
+        let risk = PolicySettings { risk: Some(1.0), ..PolicySettings::default() };
+        assert_eq!(problem(risk), "the share of wrong acts is 1");
     }
 }

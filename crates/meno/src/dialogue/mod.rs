@@ -9,6 +9,7 @@
 //! answer but a request of its own ends the question. All that is said and understood stands in a [`Phrasebook`].
 
 mod answer;
+mod choice;
 mod phrasebook;
 
 use std::collections::BTreeSet;
@@ -16,11 +17,12 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{Decision, Span, TokenLabel};
-use crate::label::{self, UNKNOWN};
+use crate::answer::{About, Annotation, Decision, Guess, Part, Span, TokenLabel, slot_options};
+use crate::label::UNKNOWN;
 use crate::memory::Remembered;
 
 use answer::{Answer, Asked};
+use choice::Choosing;
 pub use phrasebook::Phrasebook;
 
 /// How a dialogue is led.
@@ -54,6 +56,9 @@ pub struct Heard {
     pub rejected: bool,
     /// The slots, in the order of the text; those called `unknown` are asked about.
     pub slots: Vec<Slot>,
+    /// The intents to choose from, the likeliest first, if that is what to ask about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intents: Vec<String>,
 }
 
 impl Heard {
@@ -75,48 +80,51 @@ impl Heard {
                 text: span.text.to_owned(),
                 value: remembered.value_of(span).map(str::to_owned),
                 place: span.start..span.end,
-                guesses: guesses(span, &tokens),
+                guesses: guesses(span.start..span.end, span.guess.as_ref(), annotation),
                 uncertainty: span.guess.as_ref().map_or(worst, |guess| guess.uncertainty) as f32,
+                outside: false,
             }
         };
-        Heard {
+        let mut heard = Heard {
             text: annotation.text.to_owned(),
             intent,
             probability,
             rejected: annotation.decision == Decision::Reject,
             slots: annotation.spans.iter().map(slot).collect(),
+            intents: Vec::new(),
+        };
+        if let Decision::Ask { about } = &annotation.decision {
+            heard.ask_about(about);
+        }
+        heard
+    }
+
+    /// Takes over what a question is to be about, if it is no span.
+    fn ask_about(&mut self, about: &About) {
+        let options = about.options.iter().map(|option| (option.name.to_string(), option.probability));
+        match (&about.part, &about.place) {
+            (Part::Intent(_), _) => self.intents = options.map(|(intent, _)| intent).collect(),
+            (Part::Outside(_), Some(place)) => {
+                let slot = Slot {
+                    slot: UNKNOWN.to_owned(),
+                    text: self.text[place.clone()].to_owned(),
+                    place: place.clone(),
+                    guesses: options.collect(),
+                    outside: true,
+                    ..Slot::default()
+                };
+                let at = self.slots.partition_point(|other| other.place.start < place.start);
+                self.slots.insert(at, slot);
+            }
+            _ => {}
         }
     }
 }
 
-/// How many types are thought of for some words.
-const GUESSES: usize = 3;
-
-/// What the words of a span might be: the guess at the whole if there is one, then what the first choices and runners-up
-/// of its words speak for.
-fn guesses(span: &Span<'_>, tokens: &[&TokenLabel<'_>]) -> Vec<(String, f32)> {
-    let mut guesses: Vec<(String, f32)> = Vec::new();
-    for token in tokens {
-        let Some(verdict) = &token.verdict else { continue };
-        let runners_up = verdict.reason.runners_up.iter().map(|up| (&*up.label, up.probability));
-        let first_choice = (&*verdict.first_choice, token.probability);
-        for (label, probability) in std::iter::once(first_choice).chain(runners_up) {
-            let (prefix, slot) = label::split(label);
-            let share = probability / tokens.len() as f32;
-            match guesses.iter_mut().find(|guess| guess.0 == slot) {
-                _ if prefix == "O" => {}
-                Some((_, sum)) => *sum += share,
-                None => guesses.push((slot.to_owned(), share)),
-            }
-        }
-    }
-    guesses.sort_by(|a, b| b.1.total_cmp(&a.1));
-    if let Some(guess) = &span.guess {
-        guesses.retain(|(slot, _)| **slot != *guess.slot);
-        guesses.insert(0, (guess.slot.to_string(), guess.probability));
-    }
-    guesses.truncate(GUESSES);
-    guesses
+/// What some words might be.
+fn guesses(place: Range<usize>, guess: Option<&Guess>, annotation: &Annotation<'_>) -> Vec<(String, f32)> {
+    let options = slot_options(place, guess, &annotation.tokens);
+    options.into_iter().map(|option| (option.name.to_string(), option.probability)).collect()
 }
 
 /// A slot of a request.
@@ -138,6 +146,9 @@ pub struct Slot {
     /// How uncertain they are; higher is less sure.
     #[serde(default)]
     pub uncertainty: f32,
+    /// Whether the tagger has it in no slot: if nobody says what it is, it is nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside: bool,
 }
 
 /// Where a dialogue stands.
@@ -145,6 +156,9 @@ pub struct Slot {
 #[serde(default)]
 pub struct State {
     pending: Option<Pending>,
+    /// A request whose intent is asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    choosing: Option<Choosing>,
     /// Phrases, in lower case, that were asked about and not explained.
     left: BTreeSet<String>,
 }
@@ -182,11 +196,13 @@ pub struct Reply {
 pub enum Outcome {
     /// It waits for an answer.
     Ask {
-        /// The words in question.
-        phrase: String,
+        /// The words in question; none if it is about the intent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phrase: Option<String>,
         /// Where they stand in the request, in bytes.
-        place: Range<usize>,
-        /// The types that are offered.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        place: Option<Range<usize>>,
+        /// The types, or the intents, that are offered.
         options: Vec<String>,
     },
     /// It is understood.
@@ -238,7 +254,10 @@ pub struct Dialogue<'a> {
 impl Dialogue<'_> {
     /// Takes a turn.
     pub fn advance(&self, state: State, heard: Heard) -> (State, Reply) {
-        let State { pending, left } = state;
+        let State { pending, choosing, left } = state;
+        if let Some(choosing) = choosing {
+            return self.choose(choosing, left, heard);
+        }
         // A state may come from a store that somebody wrote to.
         match pending.filter(|pending| pending.slot_idx < pending.request.slots.len()) {
             Some(pending) => self.answer(pending, left, heard),
@@ -277,12 +296,16 @@ impl Dialogue<'_> {
             said.push(self.question(&pending));
             return pending.wait(left, said, lessons);
         }
-        let slots: Vec<Slot> = request.slots.into_iter().map(Slot::guessed).collect();
+        if !request.intents.is_empty() && n_asked < self.settings.max_questions {
+            return self.ask_intent(Choosing::new(request, n_asked + 1), left, said, lessons);
+        }
+        let explained = |slot: &Slot| slot.slot != UNKNOWN || !slot.outside;
+        let slots: Vec<Slot> = request.slots.into_iter().filter(explained).map(Slot::guessed).collect();
         let shown: Vec<String> = slots.iter().map(Slot::shown).collect();
         let places = [("intent", request.intent.as_str()), ("slots", &shown.join(", "))];
         said.push(self.book.say(if slots.is_empty() { "done_bare" } else { "done" }, &places));
         let outcome = Outcome::Act { intent: request.intent, slots };
-        (State { pending: None, left }, Reply { text: said.join(" "), outcome, lessons })
+        (State { left, ..State::default() }, Reply { text: said.join(" "), outcome, lessons })
     }
 
     /// The likeliest types, at most two, that are not called the same.
@@ -456,11 +479,11 @@ impl Pending {
 
     fn wait(self, left: BTreeSet<String>, said: Vec<String>, lessons: Vec<Lesson>) -> (State, Reply) {
         let outcome = Outcome::Ask {
-            phrase: self.phrase().to_owned(),
-            place: self.slot().place.clone(),
+            phrase: Some(self.phrase().to_owned()),
+            place: Some(self.slot().place.clone()),
             options: self.options.clone(),
         };
-        let state = State { pending: Some(self), left };
+        let state = State { pending: Some(self), left, ..State::default() };
         (state, Reply { text: said.join(" "), outcome, lessons })
     }
 }
@@ -480,7 +503,7 @@ impl Slot {
 }
 
 fn finished(left: BTreeSet<String>, text: String, outcome: Outcome) -> (State, Reply) {
-    (State { pending: None, left }, Reply { text, outcome, lessons: Vec::new() })
+    (State { left, ..State::default() }, Reply { text, outcome, lessons: Vec::new() })
 }
 
 fn with(mut left: BTreeSet<String>, phrase: &str) -> BTreeSet<String> {

@@ -129,6 +129,11 @@ impl Phrasebook {
         format!("{article} {name}")
     }
 
+    /// What an intent or a slot type is called, without an article.
+    pub(super) fn plain(&self, name: &str) -> String {
+        self.types.get(name).and_then(|words| words.say.clone()).unwrap_or_else(|| plain_name(name))
+    }
+
     /// What an answer may call a slot type, in lower case.
     pub(super) fn names(&self, slot: &str) -> Vec<String> {
         let plain = plain_name(slot);

@@ -5,6 +5,7 @@
 mod assessor;
 mod policy;
 mod states;
+mod trust;
 
 use std::sync::Arc;
 
@@ -12,6 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::answer::{Annotation, Choice, Parts};
+#[cfg(feature = "train")]
+use crate::decision::Trust;
 use crate::decision::{Policy, Verdict};
 use crate::decoding::{Decoded, Decoder, Hypothesis};
 use crate::emissions::{Logits, Tags};
@@ -37,6 +40,8 @@ pub use crate::features::{Features, Vectors};
 pub use crate::kernel::Instructions;
 #[cfg(feature = "train")]
 pub(crate) use policy::HeldOut;
+#[cfg(feature = "train")]
+pub(crate) use trust::Readings;
 
 /// The longest utterance that is read as a whole; the attention over it takes memory with the square of this.
 ///
@@ -152,6 +157,13 @@ impl Model {
     #[cfg(feature = "train")]
     pub(crate) fn with_fitted_policy(mut self, policy: Policy) -> Self {
         self.record.valid_slot_f1 = policy.doubt.map_or(self.record.valid_slot_f1, |doubt| doubt.slot_f1);
+        self.with_policy(policy)
+    }
+
+    /// The same model with a word on when its readings are acted upon.
+    #[cfg(feature = "train")]
+    pub(crate) fn with_trust(self, trust: Trust) -> Self {
+        let policy = Policy { trust: Some(trust), ..(*self.policy).clone() };
         self.with_policy(policy)
     }
 
@@ -315,6 +327,9 @@ impl Worker {
         self.assessment.assess(&policy.scorer, &mut self.decoded, novelty.into_iter(), precision);
         self.assessment.foreignness = self.encoded.foreignness();
         policy.settle(&mut self.assessment, &mut self.decoded);
+        if let Some(trust) = &policy.trust {
+            self.assessment.confidences = self.signals().map(|signals| trust.confidence.of(&signals));
+        }
     }
 
     fn novelty(&self, span: &Hypothesis) -> Novelty {
@@ -354,7 +369,7 @@ impl Worker {
     ) -> Annotation<'t> {
         let parts = Parts {
             labels: &self.model.features.labels,
-            intent: self.intents().into_iter().next(),
+            intents: self.intents(),
             decoded: &self.decoded,
             probabilities: &self.probabilities,
             assessment: &self.assessment,
@@ -372,8 +387,12 @@ impl Worker {
         let Features { labels, intents, .. } = &*self.model.features;
         let reading = self.model.policy.reading(&self.assessment, &self.decoded);
         let found = reading.into_iter().map(|label| labels.name(label).clone()).collect();
-        let intent = self.decoded.intents.rows().next().and_then(largest);
-        (found, intent.map_or("".into(), |(intent, _)| intents.name(intent).clone()))
+        (found, self.likeliest_intent().map_or("".into(), |intent| intents.name(intent).clone()))
+    }
+
+    /// The id of the likeliest intent of the last utterance; none if the corpus had no intents.
+    fn likeliest_intent(&self) -> Option<u32> {
+        self.decoded.intents.rows().next().and_then(largest).map(|(intent, _)| intent)
     }
 
     /// Encodes, decodes and assesses words that are given as they are.
@@ -394,7 +413,7 @@ impl Worker {
         let names = self.model.features.intents.names();
         let named = row.iter().zip(names).filter(|(_, name)| !name.is_empty());
         let mut choices: Vec<Choice> =
-            named.map(|(&probability, name)| Choice { name: name.clone(), probability }).collect();
+            named.map(|(&probability, name)| Choice::new(name.clone(), probability)).collect();
         choices.sort_by(|a, b| b.probability.total_cmp(&a.probability));
         choices
     }

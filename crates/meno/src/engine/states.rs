@@ -1,6 +1,7 @@
 //! How far a hidden state is from those of training words.
 
 use crate::kernel::{Buffer, Dots, Kernels, padded};
+use crate::math::logistic::{factorise, solve};
 use crate::random::Random;
 use crate::{Error, Result};
 
@@ -96,27 +97,6 @@ impl Mahalanobis {
         solve(&self.factor, &mut state);
         let distance = |mean: &[f64]| mean.iter().zip(&state).map(|(a, b)| (a - b).powi(2)).sum();
         self.means.chunks_exact(self.width).map(distance).fold(f64::MAX, f64::min)
-    }
-}
-
-/// Cholesky: a positive definite matrix, of which the lower triangle is given, becomes L.
-fn factorise(matrix: &mut [f64], n: usize) {
-    for i in 0..n {
-        for j in 0..=i {
-            let dot: f64 = (0..j).map(|k| matrix[i * n + k] * matrix[j * n + k]).sum();
-            let rest = matrix[i * n + j] - dot;
-            matrix[i * n + j] =
-                if i == j { rest.max(f64::MIN_POSITIVE).sqrt() } else { rest / matrix[j * n + j] };
-        }
-    }
-}
-
-/// x becomes L^-1 x.
-fn solve(factor: &[f64], x: &mut [f64]) {
-    let n = x.len();
-    for i in 0..n {
-        let dot: f64 = (0..i).map(|k| factor[i * n + k] * x[k]).sum();
-        x[i] = (x[i] - dot) / factor[i * n + i];
     }
 }
 

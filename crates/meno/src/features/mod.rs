@@ -7,6 +7,7 @@ mod characters;
 mod lexicon;
 mod ngrams;
 mod vectors;
+mod wording;
 
 use crate::label::{LabelSet, Names};
 use crate::utterance::Utterance;
@@ -16,6 +17,7 @@ pub(crate) use lexicon::Lexicon;
 pub use lexicon::Novelty;
 pub(crate) use ngrams::{Bag, Ngrams};
 pub use vectors::Vectors;
+pub(crate) use wording::{NewWording, Wordings};
 
 /// The id of every word that the training data did not have.
 pub(crate) const UNKNOWN_WORD: u32 = 0;
@@ -35,6 +37,8 @@ pub struct Features {
     pub(crate) lexicon: Option<Lexicon>,
     /// A second opinion on intents, where that is worth having.
     pub(crate) ngrams: Option<Ngrams>,
+    /// Which wordings there were, for models that say how sure they are of a whole reading.
+    pub(crate) wordings: Option<Wordings>,
 }
 
 /// The name under which unknown words stand in the vocabulary; no word of a corpus can look like it.
@@ -55,6 +59,7 @@ impl Features {
             forms: None,
             lexicon: None,
             ngrams: None,
+            wordings: None,
         }
     }
 

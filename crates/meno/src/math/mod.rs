@@ -1,5 +1,6 @@
-//! Arithmetic that several stages share: sums of exponentials, largest values, special functions.
+//! Arithmetic that several stages share: sums of exponentials, largest values, special functions, logistic regression.
 
+pub(crate) mod logistic;
 pub(crate) mod special;
 mod tables;
 

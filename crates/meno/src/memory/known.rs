@@ -94,7 +94,7 @@ impl KnownValues {
         }
         // That a value is known does not make an utterance one of those that the corpus is about.
         if annotation.decision != Decision::Reject {
-            annotation.decision = Decision::of(&annotation.spans);
+            annotation.decide_again();
         }
         annotation
     }
@@ -149,7 +149,11 @@ mod tests {
         let places: Vec<(usize, usize)> = tokens.iter().map(|token| (token.start, token.end)).collect();
         let labels: Vec<&str> = tokens.iter().map(|token| &*token.label).collect();
         let spans = spans_at(text, &places, &labels);
-        Annotation { text, intent: None, decision: Decision::of(&spans), tokens, spans }
+        let (intent, confidence, outside) = (None, None, Vec::new());
+        let mut annotation =
+            Annotation { text, intent, confidence, decision: Decision::Act, tokens, spans, outside };
+        annotation.decide_again();
+        annotation
     }
 
     fn shown(annotation: &Annotation<'_>) -> String {

@@ -236,7 +236,10 @@ impl<'t> Remembered<'t> {
         if !memory.is_empty() {
             relabel(&mut annotation, &memory);
             // What is remembered need not be asked about, and is nothing to refuse.
-            annotation.decision = Decision::of(&annotation.spans);
+            if annotation.decision == Decision::Reject {
+                annotation.decision = Decision::Act;
+            }
+            annotation.decide_again();
         }
         Remembered { annotation, memory }
     }

@@ -3,12 +3,9 @@
 //! The model is trained on everything. Then the corpus is cut into parts that are alike, and a model is trained without each of
 //! them and evaluated on it; what they find, taken together, stands for a valid set.
 
-use std::ops::ControlFlow;
-
 use super::intents::{self, Trained};
-use super::{Best, Ended, EpochReport, Fit, Options, Outcome, Progress, TrainSettings, Watch, language};
+use super::{Best, Ended, Fit, Options, Outcome, Part, TrainSettings, Watch, cross_fit, language};
 use crate::corpus::Corpus;
-use crate::decision::PolicySettings;
 use crate::engine::HeldOut;
 use crate::{Error, Model, Result};
 
@@ -16,27 +13,34 @@ pub(super) fn fit(
     train: &Corpus,
     n_folds: usize,
     settings: &TrainSettings,
-    options: Options,
+    mut options: Options,
     watch: &mut (dyn Watch + Send),
 ) -> Result<Outcome> {
     demand_folds(train, n_folds, settings)?;
-    let mut part = Part { watch, idx: 0, of: n_folds + 1, epochs: settings.epochs };
+    let n_epochs =
+        (n_folds + 1) * settings.epochs + if options.trust { cross_fit::n_epochs(settings) } else { 0 };
+    let mut part = Part { watch, done: 0, epochs: n_epochs };
     let language = language(train, options.language.as_deref())?;
     let whole = Fit { language, ..Fit::new(train, None, settings)? };
-    let (best, checkpoint) = match whole.run(options.resume, &mut part)? {
+    let (best, checkpoint) = match whole.run(options.resume.take(), &mut part)? {
         Ended::Done { best, checkpoint } => (best, checkpoint),
         // Nothing is known of it yet, so there is no policy for it.
         Ended::Stopped { checkpoint, .. } => return Ok(Outcome::Stopped { best: None, checkpoint }),
     };
     let mut folds = Vec::new();
     for (rest, held_out) in train.folds(n_folds, settings.seed) {
-        part.idx += 1;
+        part.done += settings.epochs;
         match train_on(&rest, settings, &mut part)? {
             Some(model) => folds.push((model, rest, held_out)),
             None => return Ok(Outcome::Stopped { best: None, checkpoint }),
         }
     }
-    finish(&whole, train, best, &folds, &options.policy).map(|model| Outcome::Finished(Box::new(model)))
+    part.done += settings.epochs;
+    let finished = finish(&whole, train, best, &folds, &options, &mut part)?;
+    Ok(match finished {
+        Some(model) => Outcome::Finished(Box::new(model)),
+        None => Outcome::Stopped { best: None, checkpoint },
+    })
 }
 
 fn demand_folds(train: &Corpus, n_folds: usize, settings: &TrainSettings) -> Result<()> {
@@ -55,7 +59,7 @@ fn demand_folds(train: &Corpus, n_folds: usize, settings: &TrainSettings) -> Res
 }
 
 /// A model of one part of the corpus; none if its training was stopped.
-fn train_on(
+pub(super) fn train_on(
     rest: &Corpus,
     settings: &TrainSettings,
     watch: &mut (dyn Watch + Send),
@@ -67,14 +71,15 @@ fn train_on(
     }
 }
 
-/// The model that was trained on everything, with what the folds say of it.
+/// The model that was trained on everything, with what the folds say of it; none if that was stopped.
 fn finish(
     whole: &Fit<'_>,
     train: &Corpus,
     mut best: Best,
     folds: &[(Model, Corpus, Corpus)],
-    policy: &PolicySettings,
-) -> Result<Model> {
+    options: &Options,
+    part: &mut Part<'_>,
+) -> Result<Option<Model>> {
     let mut trained: Vec<Trained<'_>> = (folds.iter())
         .map(|(model, on, held_out)| Trained { model: model.clone(), on, held_out: &held_out.utterances })
         .collect();
@@ -88,27 +93,11 @@ fn finish(
     }
     let held_out: Vec<HeldOut<'_>> =
         trained.iter().map(|part| HeldOut { model: &part.model, utterances: part.held_out }).collect();
-    let policy = model.fit_policy_on_folds(policy, &held_out)?;
-    Ok(model.with_fitted_policy(policy))
-}
-
-/// One of several trainings, told as a part of all of them.
-struct Part<'w> {
-    watch: &'w mut (dyn Watch + Send),
-    idx: usize,
-    of: usize,
-    /// Of each.
-    epochs: usize,
-}
-
-impl Watch for Part<'_> {
-    fn step(&mut self, progress: &Progress) -> ControlFlow<()> {
-        let (epoch, epochs) = (self.idx * self.epochs + progress.epoch, self.of * self.epochs);
-        self.watch.step(&Progress { epoch, epochs, ..*progress })
+    let policy = model.fit_policy_on_folds(&options.policy, &held_out)?;
+    let model = model.with_fitted_policy(policy);
+    if !options.trust {
+        return Ok(Some(model));
     }
-
-    fn epoch(&mut self, report: &EpochReport) {
-        let epoch = self.idx * self.epochs + report.epoch;
-        self.watch.epoch(&EpochReport { epoch, best: report.best && self.idx == 0, ..report.clone() });
-    }
+    let trust = cross_fit::trust(&model, train, &held_out, whole.settings, &options.policy, part)?;
+    Ok(trust.map(|trust| model.with_trust(trust)))
 }

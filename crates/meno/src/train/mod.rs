@@ -4,6 +4,7 @@
 //! taken up again from a [`Checkpoint`] with the same result as if it had never stopped.
 
 mod checkpoint;
+mod cross_fit;
 mod folds;
 mod intents;
 mod language;
@@ -22,8 +23,8 @@ use crate::corpus::{Corpus, Utterance};
 use crate::decision::{Policy, PolicySettings};
 use crate::encoder::SpanTaggerShape;
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape, SpanTagger, SpanTaggerEncoder};
-use crate::engine::{MAX_WORDS, Model, Record};
-use crate::features::{Alphabet, Example, Features, Forms, Lexicon, Vectors, first_intent};
+use crate::engine::{HeldOut, MAX_WORDS, Model, Record};
+use crate::features::{Alphabet, Example, Features, Forms, Lexicon, Vectors, Wordings, first_intent};
 use crate::kernel::Kernels;
 use crate::label;
 use crate::memory::KnownValues;
@@ -40,6 +41,8 @@ pub use crate::settings::{
     Architecture, Calibration, CalibrationSettings, MentionReplacement, SpanTaggerSettings, TrainSettings,
 };
 pub use checkpoint::Checkpoint;
+#[doc(hidden)]
+pub use cross_fit::HeldOutReadings;
 pub use language::{UNDETERMINED, language};
 
 /// What is going on during an epoch.
@@ -119,11 +122,14 @@ pub struct Options {
     pub resume: Option<Checkpoint>,
     /// The code of the corpus' language (BCP 47); by default it is found ([`language()`]).
     pub language: Option<String>,
+    /// Whether to find out how likely readings are right, which takes further trainings on parts of the corpus: about as long as the
+    /// training itself takes. For span taggers.
+    pub trust: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { policy: PolicySettings::default(), threads: 1, resume: None, language: None }
+        Options { policy: PolicySettings::default(), threads: 1, resume: None, language: None, trust: true }
     }
 }
 
@@ -181,21 +187,64 @@ pub fn fit<'a>(
         .build()
         .map_err(|e| Error::Threads { problem: format!("cannot start {threads} threads: {e}") })?;
     pool.install(|| match validation {
-        Validation::On(valid) => {
-            demand_words(valid)?;
-            let language = language(train, options.language.as_deref())?;
-            let fit = Fit { language, ..Fit::new(train, Some(valid), settings)? };
-            fit.run(options.resume, watch)?.finish(|best| {
-                let mut model = fit.model(best);
-                if settings.span_tagger().is_some() {
-                    model = intents::consulted(model, train, valid)?;
-                }
-                let policy = model.fit_policy(&options.policy, &valid.utterances)?;
-                Ok(model.with_fitted_policy(policy))
-            })
-        }
+        Validation::On(valid) => fit_on(train, valid, settings, options, watch),
         Validation::Folds(n_folds) => folds::fit(train, n_folds, settings, options, watch),
     })
+}
+
+/// With a corpus to validate on.
+fn fit_on(
+    train: &Corpus,
+    valid: &Corpus,
+    settings: &TrainSettings,
+    options: Options,
+    watch: &mut (dyn Watch + Send),
+) -> Result<Outcome> {
+    demand_words(valid)?;
+    let language = language(train, options.language.as_deref())?;
+    let whole = Fit { language, ..Fit::new(train, Some(valid), settings)? };
+    let finish = |best| {
+        let mut model = whole.model(best);
+        if settings.span_tagger().is_some() {
+            model = intents::consulted(model, train, valid)?;
+        }
+        let policy = model.fit_policy(&options.policy, &valid.utterances)?;
+        Ok(model.with_fitted_policy(policy))
+    };
+    let is_trusted = options.trust && settings.span_tagger().is_some();
+    let n_epochs = settings.epochs + if is_trusted { cross_fit::n_epochs(settings) } else { 0 };
+    let mut part = Part { watch, done: 0, epochs: n_epochs };
+    let (model, checkpoint) = match whole.run(options.resume, &mut part)? {
+        Ended::Done { best, checkpoint } if is_trusted => (finish(best)?, checkpoint),
+        ended => return ended.finish(finish),
+    };
+    part.done = settings.epochs;
+    let natural = [HeldOut { model: &model, utterances: &valid.utterances }];
+    let trust = cross_fit::trust(&model, train, &natural, settings, &options.policy, &mut part)?;
+    Ok(match trust {
+        Some(trust) => Outcome::Finished(Box::new(model.with_trust(trust))),
+        None => Outcome::Stopped { best: Some(Ok(Box::new(model))), checkpoint },
+    })
+}
+
+/// One of several trainings, told as a part of all of them.
+struct Part<'w> {
+    watch: &'w mut (dyn Watch + Send),
+    /// Epochs of the trainings before it.
+    done: usize,
+    /// Epochs of all of them.
+    epochs: usize,
+}
+
+impl Watch for Part<'_> {
+    fn step(&mut self, progress: &Progress) -> ControlFlow<()> {
+        self.watch.step(&Progress { epoch: self.done + progress.epoch, epochs: self.epochs, ..*progress })
+    }
+
+    fn epoch(&mut self, report: &EpochReport) {
+        let best = report.best && self.done == 0;
+        self.watch.epoch(&EpochReport { epoch: self.done + report.epoch, best, ..report.clone() });
+    }
 }
 
 /// What stays the same during a training.
@@ -271,6 +320,7 @@ impl<'a> Fit<'a> {
                 let network =
                     Box::new(SpanTagger::new(span_tagger_shape(settings, tagger, &features, &forms)));
                 features.lexicon = Some(Lexicon::fit(&features, &examples));
+                features.wordings = Some(Wordings::fit(&examples));
                 features.forms = Some(forms.clone());
                 Untrained::SpanTagger { network, tagger, forms }
             }

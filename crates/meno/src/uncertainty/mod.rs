@@ -3,6 +3,7 @@
 //! Enters: `Decoded`. Leaves: an `Assessment`, numbers of which **higher = more unsure**, never cut off. What to do about
 //! them is the business of [`crate::decision`]. The weights of a score are data: they are stored in the model.
 
+mod reading;
 mod span;
 mod token;
 mod utterance;
@@ -12,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::decoding::Decoded;
 use crate::kernel::{Dirichlets, Kernels, padded};
 
+pub use reading::Confidence;
+pub(crate) use reading::{Confidences, Judged, Signals};
 pub use span::{Evidence, SpanScore};
 pub use token::Score;
 pub use utterance::OutOfScopeScore;
@@ -47,6 +50,8 @@ pub(crate) struct Assessment {
     pub spans: Vec<f64>,
     /// How foreign the words are to the training set, from 0 to 1 ([`crate::Worker::foreignness`]).
     pub foreignness: f64,
+    /// How likely the reading and its parts are right, if the model says so.
+    pub confidences: Option<Confidences>,
 }
 
 /// How precisely scores of words are computed.
@@ -69,6 +74,7 @@ impl Assessment {
     ) {
         self.tokens.clear();
         self.spans.clear();
+        self.confidences = None;
         match scorer {
             Scorer::Token(score) => self.assess_tokens(*score, decoded, precision),
             Scorer::Span(score) => self.assess_spans(score, decoded, novelty),

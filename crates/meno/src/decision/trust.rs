@@ -1,0 +1,138 @@
+//! Whether to act on a reading: by how likely it is right, and what an error costs.
+//!
+//! Acting on a reading that is wrong costs as much as `cost` questions, and one question mends about half of the wrong readings. So a
+//! question is worth its price if `cost (1 - confidence) / 2 > 1`; else the reading is acted upon. Or the share of wrong acts is
+//! promised: the lowest confidence of those acted upon is then such that on held-out utterances at most this share of the acts is
+//! wrong, with one error more than was seen.
+
+use serde::{Deserialize, Serialize};
+
+use crate::uncertainty::Confidence;
+use crate::{Error, Result};
+
+/// How many questions a wrong act is worth, unless it is said.
+pub const WRONG_ACT_COST: f64 = 5.0;
+
+/// The share of wrong readings in which the part that is asked about is all that is wrong: half to two thirds were measured
+/// (`docs/trust.md`).
+const MENDED: f64 = 0.5;
+
+/// When a reading is acted upon.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trust {
+    /// How likely it is right.
+    pub confidence: Confidence,
+    /// The least confidence with which it is acted upon.
+    pub act_from: f64,
+    /// What that gives on held-out utterances like those of the corpus.
+    pub known: Expected,
+    /// What it gives where slot values are new.
+    pub new: Expected,
+}
+
+/// What became of utterances that were not trained on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expected {
+    /// All of them.
+    pub utterances: usize,
+    /// Those whose reading is wrong.
+    pub wrong: usize,
+    /// Those acted upon.
+    pub acts: usize,
+    /// Of these, those whose reading is wrong.
+    pub wrong_acts: usize,
+}
+
+impl Expected {
+    /// Counts readings with their confidence and whether they are right.
+    pub(crate) fn count(readings: &[(f64, bool)], act_from: f64) -> Self {
+        let mut expected = Expected { utterances: readings.len(), ..Expected::default() };
+        for &(confidence, is_right) in readings {
+            let is_act = confidence >= act_from;
+            expected.wrong += usize::from(!is_right);
+            expected.acts += usize::from(is_act);
+            expected.wrong_acts += usize::from(is_act && !is_right);
+        }
+        expected
+    }
+
+    /// Those that are not acted upon.
+    pub fn questions(&self) -> usize {
+        self.utterances - self.acts
+    }
+
+    /// Of these, those whose reading is right.
+    pub fn needless(&self) -> usize {
+        self.questions() - (self.wrong - self.wrong_acts)
+    }
+}
+
+/// The least confidence with which acting costs no more than asking.
+pub(crate) fn act_from_cost(cost: f64) -> f64 {
+    (1.0 - 1.0 / (MENDED * cost)).max(0.0)
+}
+
+/// The least confidence with which at most this share of the acts is wrong, by readings with their confidence and whether they
+/// are right, of utterances like those to come.
+///
+/// For every higher confidence the share of errors, with one more than was seen, is no larger either (as in conformal
+/// selection, Jin and Candès 2023, with the share of false discoveries among those selected).
+pub(crate) fn act_from_risk(risk: f64, readings: &[(f64, bool)]) -> Result<f64> {
+    let mut readings = readings.to_vec();
+    readings.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (mut n_wrong, mut best) = (0, None);
+    for (idx, &(confidence, is_right)) in readings.iter().enumerate() {
+        n_wrong += usize::from(!is_right);
+        let is_last = readings.get(idx + 1).is_none_or(|next| next.0 < confidence);
+        if is_last && (n_wrong + 1) as f64 <= risk * (idx + 2) as f64 {
+            best = Some(confidence);
+        }
+    }
+    best.ok_or_else(|| {
+        let n = readings.len();
+        Error::Threshold {
+            problem: format!("{n} held-out utterances promise no share of {risk} wrong acts"),
+            hint: format!(
+                "with {n} utterances that are all right the smallest share is {:.3}; more utterances, or a larger share, \
+                 or the cost of a wrong act instead of a promise",
+                1.0 / (n + 1) as f64
+            ),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `.` is right, `x` is wrong, from the most certain to the least.
+    fn readings(notation: &str) -> Vec<(f64, bool)> {
+        let n = notation.len() as f64;
+        notation.chars().enumerate().map(|(idx, sign)| (1.0 - idx as f64 / n, sign == '.')).collect()
+    }
+
+    #[test]
+    fn a_wrong_act_costs_as_much_as_some_questions() {
+        assert_eq!(act_from_cost(1.0), 0.0);
+        assert!((act_from_cost(5.0) - 0.6).abs() < 1e-12);
+        assert!((act_from_cost(20.0) - 0.9).abs() < 1e-12);
+    }
+
+    #[test]
+    fn risk_is_promised_with_one_error_more_than_was_seen() {
+        // Of the first ten all are right: (0 + 1) / 11 <= 0.1. With the error: 2 / 12, then it never falls to 0.1 again.
+        let some = readings("..........x...");
+        assert_eq!(act_from_risk(0.1, &some).unwrap(), some[9].0);
+        assert_eq!(act_from_risk(0.2, &some).unwrap(), some[13].0);
+        let error = act_from_risk(0.05, &some).unwrap_err();
+        assert_eq!(error.to_string(), "14 held-out utterances promise no share of 0.05 wrong acts");
+        assert!(act_from_risk(0.5, &[]).is_err());
+    }
+
+    #[test]
+    fn what_is_to_be_expected() {
+        let expected = Expected::count(&readings("..x.x"), 0.5);
+        assert_eq!(expected, Expected { utterances: 5, wrong: 2, acts: 3, wrong_acts: 1 });
+        assert_eq!((expected.questions(), expected.needless()), (2, 1));
+    }
+}
