@@ -233,7 +233,10 @@ impl<'a> Lane<'a> {
                 let has_seen = |word: &str| self.model.has_seen(word);
                 memory.remember(annotation, user.as_deref(), has_seen)
             }
-            None if palette.is_none() => return Ok(serde_json::to_writer(&mut self.out, &annotation)?),
+            None if palette.is_none() => {
+                annotation.write_json(&mut self.out);
+                return Ok(());
+            }
             None => Remembered { annotation, memory: Vec::new() },
         };
         match palette {
@@ -242,7 +245,10 @@ impl<'a> Lane<'a> {
                 let (line, heat) = (palette.show(annotation), palette.heat(annotation));
                 write!(self.out, "{line}{heat}{}", palette.growth(annotation))
             }
-            None => Ok(serde_json::to_writer(&mut self.out, &remembered)?),
+            None => {
+                remembered.write_json(&mut self.out);
+                Ok(())
+            }
         }
     }
 }

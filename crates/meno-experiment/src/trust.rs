@@ -78,7 +78,7 @@ pub fn readings(model: &Model, corpus: &Corpus) -> Vec<Reading> {
             outcome: match annotation.decision {
                 Decision::Act => Outcome::Act,
                 Decision::Ask { .. } => Outcome::Ask,
-                Decision::Reject => Outcome::Reject,
+                Decision::Reject { .. } => Outcome::Reject,
             },
         }
     };

@@ -24,6 +24,9 @@ pub struct Annotation {
     /// What to ask about, if the decision is `ask`.
     #[schema(nullable = false)]
     pub about: Option<About>,
+    /// Why it is rejected, if the decision is `reject`.
+    #[schema(nullable = false)]
+    pub because: Option<Rejection>,
     /// The words.
     pub tokens: Vec<Token>,
     /// The slots, in the order of the text.
@@ -46,8 +49,18 @@ pub enum Decision {
     Act,
     /// Ask about a part of it first.
     Ask,
-    /// Reject it: it is about something else than the corpus was.
+    /// Reject it.
     Reject,
+}
+
+/// Why an utterance is rejected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rejection {
+    /// It is unlike everything that the tagger was trained on.
+    OutOfScope,
+    /// It is in another language than the corpus.
+    Language,
 }
 
 /// What a question is about: one of `span`, `outside` and `intent`.

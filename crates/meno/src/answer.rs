@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use crate::decision::{self, Policy, Verdict};
+use crate::decision::{self, Policy, Rejection, Verdict};
 use crate::decoding::Decoded;
 use crate::emissions::Logits;
 use crate::label::{self, LabelSet, UNKNOWN};
@@ -53,8 +53,11 @@ pub enum Decision {
         /// What to ask about.
         about: About,
     },
-    /// Reject it: it is about something else than the corpus was.
-    Reject,
+    /// Reject it.
+    Reject {
+        /// Why.
+        because: Rejection,
+    },
 }
 
 /// What a question is about, and what the answer might be.
@@ -86,6 +89,11 @@ pub enum Part {
 const OPTIONS: usize = 3;
 
 impl Annotation<'_> {
+    /// Appends it as JSON. Here and not where it is used, because a quick build optimises the engine alone.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        serde_json::to_writer(out, self).expect("an annotation is plain data");
+    }
+
     /// Decides anew, after spans were found or named that the tagger did not know.
     pub(crate) fn decide_again(&mut self) {
         let asked = match &self.decision {
@@ -358,8 +366,8 @@ impl Parts<'_> {
     }
 
     fn decision(&self, annotation: &Annotation<'_>, places: &[(usize, usize)]) -> Decision {
-        if self.verdict.reject {
-            return Decision::Reject;
+        if let Some(because) = self.verdict.reject {
+            return Decision::Reject { because };
         }
         if let Some(about) = annotation.unknown() {
             return Decision::Ask { about };

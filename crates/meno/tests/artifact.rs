@@ -9,6 +9,7 @@ use expect_test::{Expect, expect};
 use meno::Model;
 use meno::answer::Decision;
 use meno::corpus::{Corpus, Utterance};
+use meno::decision::Rejection;
 use meno::engine::Instructions;
 use meno::engine::Tokenization;
 use meno::train::{Architecture, SpanTaggerSettings, TrainSettings};
@@ -195,7 +196,7 @@ fn span_tagger_1_opens_for_ever() {
             (
                 "play zorblax road now",
                 "play",
-                Decision::Reject,
+                Decision::Reject { because: Rejection::OutOfScope },
                 vec![("zorblax road", "unknown", "album", 0.9327)],
             ),
         ] {

@@ -144,8 +144,8 @@ struct Node<'a> {
 
 /// Writes an annotation as JSON, with its tree if there is a context to find it.
 pub(super) fn write(json: &mut Vec<u8>, remembered: Remembered<'_>, context: Option<&mut Context<'_>>) {
-    let written = match context {
-        None => serde_json::to_writer(json, &remembered),
+    match context {
+        None => remembered.write_json(json),
         Some(context) => {
             let words: Vec<&str> = remembered.annotation.tokens.iter().map(|token| token.text).collect();
             let parse = context.parse(&words);
@@ -157,7 +157,7 @@ pub(super) fn write(json: &mut Vec<u8>, remembered: Remembered<'_>, context: Opt
             });
             let nodes: Vec<Node<'_>> = nodes.collect();
             serde_json::to_writer(json, &WithParse { remembered, parse: &nodes })
+                .expect("annotations are plain data, and memory takes any text");
         }
-    };
-    written.expect("annotations are plain data, and memory takes any text");
+    }
 }

@@ -67,10 +67,20 @@ pub(crate) struct Verdict {
     pub tokens: Vec<bool>,
     /// Which spans are.
     pub spans: Vec<bool>,
-    /// Whether the utterance is rejected.
-    pub reject: bool,
+    /// Why the utterance is rejected, if it is.
+    pub reject: Option<Rejection>,
     /// What is asked about where no span is unknown and the reading is not trusted.
     pub about: Option<Part>,
+}
+
+/// Why an utterance is rejected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rejection {
+    /// It is unlike everything that the tagger was trained on.
+    OutOfScope,
+    /// It is in another language than the corpus.
+    Language,
 }
 
 /// A part of a reading that is no span.
@@ -161,9 +171,13 @@ impl Policy {
         let is_out_of_scope =
             |highest: f64| !decoded.labels.is_empty() && self.out_of_scope.of(decoded) > highest;
         let is_foreign = |highest: f64| assessment.foreignness > highest;
-        let reject = self.reject.is_some_and(is_out_of_scope) || self.reject_foreign.is_some_and(is_foreign);
+        let reject = match (self.reject_foreign, self.reject) {
+            (Some(highest), _) if is_foreign(highest) => Some(Rejection::Language),
+            (_, Some(highest)) if is_out_of_scope(highest) => Some(Rejection::OutOfScope),
+            _ => None,
+        };
         let mut spans: Vec<bool> = assessment.spans.iter().map(is_unknown).collect();
-        let is_asked = reject || spans.contains(&true);
+        let is_asked = reject.is_some() || spans.contains(&true);
         let about = match self.weakest(assessment).filter(|_| !is_asked) {
             Some(Weakest::Span(span_idx)) => {
                 spans[span_idx] = true;
@@ -322,7 +336,7 @@ mod tests {
         let verdict = policy.decide(&assessment, &decoded);
         assert_eq!(verdict.spans, [false, true]);
         assert_eq!(verdict.tokens, [false, false, false, true, true]);
-        assert!(!verdict.reject);
+        assert_eq!(verdict.reject, None);
     }
 
     #[test]
@@ -395,15 +409,17 @@ mod tests {
         let score = OutOfScopeScore::default().of(&decoded);
         for (reject, expected) in [(Some(score - 0.1), true), (Some(score), false), (None, false)] {
             let policy = Policy { reject, ..Policy::never(Scorer::Span(SpanScore::default())) };
+            let expected = expected.then_some(Rejection::OutOfScope);
             assert_eq!(policy.decide(&Assessment::default(), &decoded).reject, expected);
         }
         let foreign = Assessment { foreignness: 0.6, ..Assessment::default() };
         for (reject_foreign, expected) in [(Some(0.5), true), (Some(0.6), false), (None, false)] {
             let policy = Policy { reject_foreign, ..Policy::never(Scorer::Span(SpanScore::default())) };
+            let expected = expected.then_some(Rejection::Language);
             assert_eq!(policy.decide(&foreign, &decoded).reject, expected);
         }
         let policy = Policy { reject: Some(f64::MIN), ..Policy::never(Scorer::Span(SpanScore::default())) };
-        assert!(!policy.decide(&Assessment::default(), &Decoded::default()).reject);
+        assert_eq!(policy.decide(&Assessment::default(), &Decoded::default()).reject, None);
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Heard {
             text: annotation.text.to_owned(),
             intent,
             probability,
-            rejected: annotation.decision == Decision::Reject,
+            rejected: matches!(annotation.decision, Decision::Reject { .. }),
             slots: annotation.spans.iter().map(slot).collect(),
             intents: Vec::new(),
         };

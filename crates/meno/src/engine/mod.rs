@@ -446,7 +446,7 @@ impl Worker {
 
     /// Whether the last utterance is rejected.
     pub fn rejects(&self) -> bool {
-        self.model.policy.decide(&self.assessment, &self.decoded).reject
+        self.model.policy.decide(&self.assessment, &self.decoded).reject.is_some()
     }
 
     /// What speaks for and against each span of the last utterance that was tagged, if it was read as a whole and the model

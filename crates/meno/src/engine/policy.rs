@@ -162,7 +162,7 @@ fn n_acted_upon(policy: &Policy, held_out: &[HeldOut<'_>]) -> usize {
             let backwards = |word: &String| word.chars().rev().collect();
             worker.tag(&utterance.words.iter().map(backwards).collect::<Vec<String>>());
             let verdict = policy.decide(&worker.assessment, &worker.decoded);
-            n_acted_upon += usize::from(!verdict.reject && !verdict.spans.contains(&true));
+            n_acted_upon += usize::from(verdict.reject.is_none() && !verdict.spans.contains(&true));
         }
     }
     n_acted_upon

@@ -93,7 +93,7 @@ impl KnownValues {
             }
         }
         // That a value is known does not make an utterance one of those that the corpus is about.
-        if annotation.decision != Decision::Reject {
+        if !matches!(annotation.decision, Decision::Reject { .. }) {
             annotation.decide_again();
         }
         annotation
@@ -118,6 +118,7 @@ fn is_supported<'a>(found: &mut Found<'a>, annotation: &'a Annotation<'_>) -> bo
 mod tests {
     use super::*;
     use crate::answer::{Reason, TokenLabel, TokenVerdict, spans_at};
+    use crate::decision::Rejection;
     use crate::memory::{Entry, Remembered};
 
     fn value(slot: &str, phrase: &str, stands_for: &str) -> KnownValue {
@@ -206,8 +207,8 @@ mod tests {
     #[test]
     fn what_is_rejected_stays_so_and_what_is_taught_wins() {
         let mut rejected = annotation("with rocket", "O B-size?");
-        rejected.decision = Decision::Reject;
-        assert_eq!(values().mark(rejected, |_| true).decision, Decision::Reject);
+        rejected.decision = Decision::Reject { because: Rejection::OutOfScope };
+        assert_eq!(values().mark(rejected.clone(), |_| true).decision, rejected.decision);
         let marked = values().mark(annotation("with rocket", "O B-size?"), |_| true);
         assert_eq!(marked.decision, Decision::Act);
 

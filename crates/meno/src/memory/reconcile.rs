@@ -221,6 +221,11 @@ pub struct Remembered<'t> {
 }
 
 impl<'t> Remembered<'t> {
+    /// Appends it as JSON.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        serde_json::to_writer(out, self).expect("an annotation is plain data");
+    }
+
     /// Reconciles what a model and memory make of a text. `has_seen` is whether the model was trained on a word
     /// ([`crate::Model::has_seen`]).
     pub fn new(
@@ -236,7 +241,7 @@ impl<'t> Remembered<'t> {
         if !memory.is_empty() {
             relabel(&mut annotation, &memory);
             // What is remembered need not be asked about, and is nothing to refuse.
-            if annotation.decision == Decision::Reject {
+            if matches!(annotation.decision, Decision::Reject { .. }) {
                 annotation.decision = Decision::Act;
             }
             annotation.decide_again();
