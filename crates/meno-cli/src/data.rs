@@ -11,7 +11,9 @@ use meno::corpus::conll::Layout;
 use meno::corpus::stats::Stats;
 use meno::corpus::{self, Corpus, Finding, Format, NewValues, Scheme, Split};
 use meno::label::{self, UNKNOWN};
+use meno::train::TrainSettings;
 use meno::{Error, Result};
+use serde::Serialize;
 
 use crate::output::{count, note, pretty, print, written};
 use crate::settings::ColumnsArgs;
@@ -175,15 +177,51 @@ pub fn run(args: Args) -> Result<ExitCode> {
 
 fn stats(DataArgs { dirs, columns }: &DataArgs, json: bool) -> Result<ExitCode> {
     let columns = columns.layout()?;
-    let of = |dir: &PathBuf| Stats::of_splits(dir, &corpus::splits_with(dir, columns)?);
-    let stats: Vec<Stats> = dirs.iter().map(of).collect::<Result<_>>()?;
+    let mut of_datasets = Vec::new();
+    for dir in dirs {
+        let splits = corpus::splits_with(dir, columns)?;
+        let open = match splits.iter().find(|split| split.name == "train").or(splits.first()) {
+            Some(split) => open_slots(&split.read()?)?,
+            None => Vec::new(),
+        };
+        of_datasets.push(DatasetStats { stats: Stats::of_splits(dir, &splits)?, open });
+    }
     if json {
-        print(pretty(&stats))?;
+        print(pretty(&of_datasets))?;
     } else {
-        let tables: Vec<String> = stats.iter().map(Stats::to_string).collect();
+        let tables: Vec<String> = of_datasets.iter().map(DatasetStats::to_string).collect();
         print(tables.join("\n").trim_end())?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a dataset has, and which of its slots look open.
+#[derive(Serialize)]
+struct DatasetStats {
+    #[serde(flatten)]
+    stats: Stats,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    open: Vec<String>,
+}
+
+impl std::fmt::Display for DatasetStats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.stats)?;
+        match &self.open[..] {
+            [] => Ok(()),
+            open => {
+                writeln!(f, "\nslots that look open, with more values than the data: {}", open.join(", "))
+            }
+        }
+    }
+}
+
+/// The slots that look open to the default tagger; none where nothing can be trained.
+fn open_slots(train: &Corpus) -> Result<Vec<String>> {
+    match train.utterances.iter().all(|utterance| utterance.words.is_empty()) {
+        true => Ok(Vec::new()),
+        false => meno::train::open(train, &TrainSettings::default()),
+    }
 }
 
 fn check(DataArgs { dirs, columns }: &DataArgs, json: bool) -> Result<ExitCode> {

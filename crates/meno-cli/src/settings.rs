@@ -6,7 +6,7 @@ use meno::corpus::conll::Layout;
 use meno::decision::{BUDGET, Policy, PolicySettings, Threshold};
 use meno::memory::Spelling;
 use meno::syntax::phrase::Rule;
-use meno::train::{Calibration, CalibrationSettings, TrainSettings};
+use meno::train::{Architecture, Calibration, CalibrationSettings, TrainSettings};
 use meno::{Error, Model, Result};
 
 use crate::output::note;
@@ -87,6 +87,10 @@ pub struct TrainArgs {
     /// Share of activations that are dropped while training (0.4, slot-gated 0.5).
     #[arg(long, value_name = "X")]
     dropout: Option<f32>,
+    /// The slots that have more values than the data shows, such as names: their values are replaced in training. By default
+    /// those that look so, which `meno data stats` prints.
+    #[arg(long, value_name = "SLOTS", value_delimiter = ',')]
+    open: Option<Vec<String>>,
 }
 
 impl TrainArgs {
@@ -95,8 +99,15 @@ impl TrainArgs {
         self.over(base.for_corpus(n_utterances))
     }
 
+    pub fn names_open_slots(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// `base` with what was typed.
-    pub fn over(&self, base: TrainSettings) -> TrainSettings {
+    pub fn over(&self, mut base: TrainSettings) -> TrainSettings {
+        if let (Architecture::SpanTagger(tagger), Some(open)) = (&mut base.architecture, &self.open) {
+            tagger.replacement.open = Some(open.clone());
+        }
         TrainSettings {
             epochs: self.epochs.unwrap_or(base.epochs),
             batch: self.batch.unwrap_or(base.batch),

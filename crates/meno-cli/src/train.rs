@@ -10,7 +10,9 @@ use std::time::Duration;
 use meno::decision::{Expected, Growth, Policy, PolicySettings, Threshold, Trust};
 use meno::engine::Record;
 use meno::metrics::{Mode, Report};
-use meno::train::{Architecture, Checkpoint, Options, Outcome, TrainSettings, UNDETERMINED, fit, language};
+use meno::train::{
+    Architecture, Checkpoint, Options, Outcome, TrainSettings, UNDETERMINED, fit, language, open,
+};
 use meno::{Error, Model, Result, atomic};
 use serde::Serialize;
 
@@ -204,6 +206,7 @@ impl Job {
             record: model.record(),
             unknown: Unknown::of(model),
             trust: model.policy().trust.as_ref(),
+            open: open(&self.data.train, &self.settings)?,
             test,
         };
         if self.json {
@@ -237,6 +240,10 @@ impl Job {
                 "limit  {what} with {score} above {threshold:.4} are unknown; valid slot F1 is then {valid_slot_f1:.2}"
             )
         }));
+        if !summary.open.is_empty() {
+            let open = summary.open.join(", ");
+            lines.push(format!("open   slots that have more values than the data: {open}"));
+        }
         let growth = summary.unknown.as_ref().and_then(|unknown| unknown.growth);
         lines.extend(growth.map(|Growth { rule, exact_before, exact_after, .. }| {
             format!(
@@ -313,6 +320,13 @@ fn settings(args: &Args, resume: Option<&Checkpoint>) -> Result<TrainSettings> {
             Architecture::SlotGated(Some(args.calibration.over(base.unwrap_or_default())))
         }
     };
+    if args.train.names_open_slots() && !matches!(architecture, Architecture::SpanTagger(_)) {
+        return Err(Error::Setting {
+            problem: "open slots are of the span tagger: the slot-gated one does not replace values"
+                .to_owned(),
+            hint: "leave out --open or --architecture slot-gated".to_owned(),
+        });
+    }
     let seed = args.seed.unwrap_or(base.seed);
     let settings = args.train.over(TrainSettings { architecture, seed, ..base });
     settings.check()?;
@@ -343,6 +357,8 @@ struct Summary<'a> {
     unknown: Option<Unknown<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     trust: Option<&'a Trust>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    open: Vec<String>,
     test: Option<Report>,
 }
 

@@ -465,7 +465,13 @@ fn policy(document: &Document, default: Scorer) -> Result<Policy, String> {
         return Err(damaged(format!("the score {:?} is not for this architecture", policy.scorer.name())));
     }
     let Policy { scorer, threshold, doubt, out_of_scope, reject, reject_foreign, growth, trust } = &policy;
-    let is_sound = |trust: &Trust| trust.confidence.is_whole() && (0.0..=1.0).contains(&trust.act_from);
+    let is_sound = |trust: &Trust| {
+        let Trust { confidence, out_of_scope, reject_above, act_from, .. } = trust;
+        confidence.is_whole()
+            && out_of_scope.is_whole()
+            && reject_above.is_none_or(f64::is_finite)
+            && (0.0..=1.0).contains(act_from)
+    };
     if trust.as_ref().is_some_and(|trust| !is_sound(trust) || !policy.is_span_level()) {
         return Err(damaged("a confidence with other weights than it needs"));
     }

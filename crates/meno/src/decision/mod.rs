@@ -169,9 +169,9 @@ impl Policy {
             self.threshold.as_ref().is_some_and(|threshold| threshold.is_unknown(uncertainty))
         };
         let is_out_of_scope =
-            |highest: f64| !decoded.labels.is_empty() && self.out_of_scope.of(decoded) > highest;
+            |highest: f64| !decoded.labels.is_empty() && self.out_of_scope(assessment, decoded) > highest;
         let is_foreign = |highest: f64| assessment.foreignness > highest;
-        let reject = match (self.reject_foreign, self.reject) {
+        let reject = match (self.reject_foreign, self.reject_above(assessment)) {
             (Some(highest), _) if is_foreign(highest) => Some(Rejection::Language),
             (_, Some(highest)) if is_out_of_scope(highest) => Some(Rejection::OutOfScope),
             _ => None,
@@ -197,6 +197,19 @@ impl Policy {
             }
         };
         Verdict { tokens, spans, reject, about }
+    }
+
+    /// How unlike the training set an utterance is.
+    pub(crate) fn out_of_scope(&self, assessment: &Assessment, decoded: &Decoded) -> f64 {
+        assessment.out_of_scope.unwrap_or_else(|| self.out_of_scope.of(decoded))
+    }
+
+    /// Above which such score it is rejected.
+    fn reject_above(&self, assessment: &Assessment) -> Option<f64> {
+        match (&self.trust, assessment.out_of_scope) {
+            (Some(trust), Some(_)) => trust.reject_above,
+            _ => self.reject,
+        }
     }
 
     /// The part of a reading that is least likely right, if the reading is not trusted: what to ask about.
@@ -293,12 +306,24 @@ pub(crate) fn reject_above(mut scores: Vec<f64>) -> Option<f64> {
     scores.get(accepted.max(1) - 1).copied()
 }
 
+/// Of in-domain utterances with new values, the share that are not rejected: these are to be asked about.
+const NEW_ACCEPTED: f64 = 0.95;
+
+/// The score above which an utterance is rejected, from those of in-domain utterances and of those of them with new slot values;
+/// none if there are none of the former.
+pub(crate) fn reject_readings_above(natural: Vec<f64>, mut new: Vec<f64>) -> Option<f64> {
+    new.sort_by(f64::total_cmp);
+    let accepted = (new.len() as f64 * NEW_ACCEPTED).ceil() as usize;
+    let highest_new = new.get(accepted.max(1) - 1).copied().unwrap_or(f64::NEG_INFINITY);
+    reject_above(natural).map(|highest| highest.max(highest_new))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::decoding::Hypothesis;
     use crate::emissions::Logits;
-    use crate::uncertainty::{Confidence, Confidences, SpanScore};
+    use crate::uncertainty::{Confidence, Confidences, ReadingScore, SpanScore};
 
     fn span(start: usize, end: usize) -> Hypothesis {
         Hypothesis { start, end, slot: 0, boundaries: 0.9, probability: 0.9, disagreement: 0.1 }
@@ -372,6 +397,8 @@ mod tests {
         };
         let trust = Trust {
             confidence: Confidence::fit(&[]),
+            out_of_scope: ReadingScore::default(),
+            reject_above: Some(3.0),
             act_from: 0.6,
             known: Expected::default(),
             new: Expected::default(),
@@ -394,6 +421,11 @@ mod tests {
         check(0.5, [0.8, 0.7, 0.9, 0.9], [false, true], None);
         check(0.5, [0.8, 0.7, 0.6, 0.9], [false; 2], Some(Part::Outside(1)));
         check(0.5, [0.8, 0.7, 0.6, 0.5], [false; 2], Some(Part::Intent));
+        // What is out of scope is rejected by the score of the reading, not by that of the words.
+        for (score, expected) in [(Some(3.1), Some(Rejection::OutOfScope)), (Some(3.0), None), (None, None)] {
+            let assessment = Assessment { out_of_scope: score, ..two_spans() };
+            assert_eq!(policy.decide(&assessment, &decoded).reject, expected);
+        }
         // What is unknown is asked about, whatever the rest is.
         let unknown = policy.with_threshold(6.0).unwrap();
         let assessment = Assessment { confidences: Some(Confidences::default()), ..two_spans() };
@@ -420,6 +452,14 @@ mod tests {
         }
         let policy = Policy { reject: Some(f64::MIN), ..Policy::never(Scorer::Span(SpanScore::default())) };
         assert_eq!(policy.decide(&Assessment::default(), &Decoded::default()).reject, None);
+    }
+
+    #[test]
+    fn new_values_are_asked_about_and_not_rejected() {
+        let natural = || (1..=200).map(f64::from).collect();
+        assert_eq!(reject_readings_above(natural(), Vec::new()), Some(199.0));
+        assert_eq!(reject_readings_above(natural(), (201..=300).map(f64::from).collect()), Some(295.0));
+        assert_eq!(reject_readings_above(Vec::new(), vec![1.0]), None);
     }
 
     #[test]

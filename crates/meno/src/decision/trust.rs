@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::uncertainty::Confidence;
+use crate::uncertainty::{Confidence, ReadingScore};
 use crate::{Error, Result};
 
 /// How many questions a wrong act is worth, unless it is said.
@@ -22,6 +22,10 @@ const MENDED: f64 = 0.5;
 pub struct Trust {
     /// How likely it is right.
     pub confidence: Confidence,
+    /// What measures how unlike the training set an utterance is.
+    pub out_of_scope: ReadingScore,
+    /// Above which out-of-scope score an utterance is rejected; none is if there is none.
+    pub reject_above: Option<f64>,
     /// The least confidence with which it is acted upon.
     pub act_from: f64,
     /// What that gives on held-out utterances like those of the corpus.

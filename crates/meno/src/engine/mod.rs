@@ -329,6 +329,9 @@ impl Worker {
         policy.settle(&mut self.assessment, &mut self.decoded);
         if let Some(trust) = &policy.trust {
             self.assessment.confidences = self.signals().map(|signals| trust.confidence.of(&signals));
+            let foreignness = self.assessment.foreignness;
+            let of = |confidences| trust.out_of_scope.of(confidences, foreignness);
+            self.assessment.out_of_scope = self.assessment.confidences.as_ref().map(of);
         }
     }
 
@@ -435,7 +438,7 @@ impl Worker {
 
     /// How unlike the training set the last utterance is.
     pub fn out_of_scope(&self) -> f64 {
-        self.model.policy.out_of_scope.of(&self.decoded)
+        self.model.policy.out_of_scope(&self.assessment, &self.decoded)
     }
 
     /// How foreign the words of the last utterance are to the training set, from 0 to 1: about the share of them that it never

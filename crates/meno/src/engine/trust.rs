@@ -5,10 +5,11 @@ use super::{Model, Worker};
 use crate::Result;
 use crate::decision::{
     Expected, Policy, PolicySettings, Trust, WRONG_ACT_COST, act_from_cost, act_from_risk,
+    reject_readings_above,
 };
 use crate::features::first_intent;
 use crate::label;
-use crate::uncertainty::{Confidence, Judged, Signals};
+use crate::uncertainty::{Confidence, Judged, ReadingScore, Signals};
 use crate::utterance::Utterance;
 
 /// What a reading of a part without some values counts, beside one of an utterance like those to come.
@@ -58,8 +59,16 @@ impl Readings {
             Some(risk) => act_from_risk(risk, &known)?,
             None => act_from_cost(settings.wrong_act_cost.unwrap_or(WRONG_ACT_COST)),
         };
+        let (confidence, out_of_scope) = (self.fit(|_| true), ReadingScore::default());
+        let scores = |readings: &[Judged]| -> Vec<f64> {
+            let score =
+                |judged: &Judged| out_of_scope.of(&confidence.of(&judged.signals), judged.foreignness);
+            readings.iter().map(score).collect()
+        };
         Ok(Trust {
-            confidence: self.fit(|_| true),
+            reject_above: reject_readings_above(scores(&self.natural), scores(&self.new)),
+            confidence,
+            out_of_scope,
             act_from,
             known: Expected::count(&known, act_from),
             new: Expected::count(&new, act_from),
@@ -117,6 +126,7 @@ impl Worker {
                     || utterance.intent.split('#').any(|intent| intent == &*named)
             });
         let reading = intent && spans.len() == gold.len() && spans.iter().all(|right| *right);
-        Judged { signals, reading, spans, outside, intent, weight }
+        let foreignness = self.foreignness();
+        Judged { signals, reading, spans, outside, intent, foreignness, weight }
     }
 }

@@ -14,6 +14,7 @@ mod span_tagger;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ use crate::nn::{Layout, Network, Parameters, Schedule, Task, Trainer};
 use crate::text::Normalizer;
 use crate::{Error, Result};
 
-use replacement::known_mentions;
+use replacement::{known_mentions, open_slots};
 use slot_gated::SlotGatedTask;
 use span_tagger::SpanTaggerTask;
 
@@ -159,6 +160,20 @@ impl<'a> From<&'a Corpus> for Validation<'a> {
     }
 }
 
+/// The slots of a corpus that have more values than it shows, by the look of those that it has. The values of these are replaced
+/// in training, unless the settings name others.
+pub fn open(train: &Corpus, settings: &TrainSettings) -> Result<Vec<String>> {
+    let Some(tagger) = settings.span_tagger() else { return Ok(Vec::new()) };
+    match &tagger.replacement.open {
+        Some(open) => Ok(open.clone()),
+        None => {
+            let Fit { features, examples, network, .. } = Fit::new(train, None, settings)?;
+            let Untrained::SpanTagger { forms, .. } = network else { return Ok(Vec::new()) };
+            Ok(open_slots(&features, &examples, forms.vectors))
+        }
+    }
+}
+
 /// Trains a model with one thread for each core. The valid set chooses the best epoch and fits the policy.
 pub fn train(train: &Corpus, valid: &Corpus, settings: &TrainSettings) -> Result<Model> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
@@ -176,7 +191,8 @@ pub fn fit<'a>(
     settings.check()?;
     options.policy.check()?;
     let validation = valid.into();
-    if settings.span_tagger().is_some() {
+    if let Some(tagger) = settings.span_tagger() {
+        demand_slots(train, tagger.replacement.open.as_deref().unwrap_or_default())?;
         let utterances = validation.utterances(train);
         let n_spans = utterances.iter().map(|utterance| label::iter_spans(&utterance.labels).count()).sum();
         options.policy.check_promise(n_spans)?;
@@ -190,6 +206,19 @@ pub fn fit<'a>(
         Validation::On(valid) => fit_on(train, valid, settings, options, watch),
         Validation::Folds(n_folds) => folds::fit(train, n_folds, settings, options, watch),
     })
+}
+
+/// Refuses slots that are said to be open and are not there.
+fn demand_slots(train: &Corpus, open: &[String]) -> Result<()> {
+    let spans = train.utterances.iter().flat_map(|utterance| label::iter_spans(&utterance.labels));
+    let slots: BTreeSet<&str> = spans.map(|span| span.slot).collect();
+    match open.iter().find(|slot| !slots.contains(slot.as_str())) {
+        None => Ok(()),
+        Some(slot) => Err(Error::Setting {
+            problem: format!("`{slot}` is to be open, but the data has no such slot"),
+            hint: format!("its slots are {}", slots.into_iter().collect::<Vec<_>>().join(", ")),
+        }),
+    }
 }
 
 /// With a corpus to validate on.

@@ -101,10 +101,7 @@ impl<'a> Mentions<'a> {
     ) -> Self {
         let (slots, words) = (features.labels.paired_slots(), features.words.names());
         let (counts, outside) = counts(words.len(), examples);
-        let mut values = vec![Vec::new(); slots.len()];
-        for Example { words, labels, .. } in examples {
-            paired_spans(labels).for_each(|(slot, range)| values[slot as usize].push(&words[range]));
-        }
+        let values = values_of_slots(slots.len(), examples);
         let capitals = |word: &str| vectors.and_then(|vectors| vectors.capitals(word));
         let distinct: Vec<BTreeSet<&[u32]>> =
             values.iter().map(|values| values.iter().copied().collect()).collect();
@@ -222,6 +219,28 @@ pub(super) fn counts(n_words: usize, examples: &[Example]) -> (Vec<usize>, Vec<u
         }
     }
     (counts, outside)
+}
+
+/// For each slot all its values, as often as they occur.
+fn values_of_slots(n_slots: usize, examples: &[Example]) -> Vec<Vec<&[u32]>> {
+    let mut values = vec![Vec::new(); n_slots];
+    for Example { words, labels, .. } in examples {
+        paired_spans(labels).for_each(|(slot, range)| values[slot as usize].push(&words[range]));
+    }
+    values
+}
+
+/// The slots that look open by their values.
+pub(super) fn open_slots(
+    features: &Features,
+    examples: &[Example],
+    vectors: Option<&Vectors>,
+) -> Vec<String> {
+    let (slots, words) = (features.labels.paired_slots(), features.words.names());
+    let capitals = |word: &str| vectors.and_then(|vectors| vectors.capitals(word));
+    let values = values_of_slots(slots.len(), examples);
+    let open = slots.iter().zip(values).filter(|(_, values)| is_open(values, words, capitals));
+    open.map(|(slot, _)| slot.to_string()).collect()
 }
 
 /// Whether a slot with these values has others too.

@@ -17,7 +17,7 @@ pub use reading::Confidence;
 pub(crate) use reading::{Confidences, Judged, Signals};
 pub use span::{Evidence, SpanScore};
 pub use token::Score;
-pub use utterance::OutOfScopeScore;
+pub use utterance::{OutOfScopeScore, ReadingScore};
 
 pub use crate::features::Novelty;
 
@@ -50,6 +50,8 @@ pub(crate) struct Assessment {
     pub spans: Vec<f64>,
     /// How foreign the words are to the training set, from 0 to 1 ([`crate::Worker::foreignness`]).
     pub foreignness: f64,
+    /// How unlike the training set it is, by how likely the reading is right; `None` if the model does not say that.
+    pub out_of_scope: Option<f64>,
     /// How likely the reading and its parts are right, if the model says so.
     pub confidences: Option<Confidences>,
 }
@@ -75,6 +77,7 @@ impl Assessment {
         self.tokens.clear();
         self.spans.clear();
         self.confidences = None;
+        self.out_of_scope = None;
         match scorer {
             Scorer::Token(score) => self.assess_tokens(*score, decoded, precision),
             Scorer::Span(score) => self.assess_spans(score, decoded, novelty),

@@ -224,6 +224,8 @@ pub(crate) struct Judged {
     pub spans: Vec<bool>,
     pub outside: Vec<bool>,
     pub intent: bool,
+    /// How foreign its words are to the training set.
+    pub foreignness: f64,
     /// How much it counts.
     pub weight: f64,
 }

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Confidences;
 use crate::decoding::Decoded;
 use crate::math::{largest, sum_exp_precisely};
 
@@ -51,6 +52,44 @@ impl OutOfScopeScore {
     }
 }
 
+/// The score of models that say how likely a reading is right, `out_of_scope.v2` in the model file.
+///
+/// ```text
+/// s = ln((1 - c) / c) + w_o sum over stretches outside of -ln c_outside + w_f foreignness
+/// ```
+/// where c is the confidence in the reading. A tagger may be sure of each word of a strange sentence; that the whole is
+/// right is less likely then (`docs/trust.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadingScore {
+    /// Of how unlikely it is that nothing of the words outside of all spans belongs into one.
+    pub outside: f64,
+    /// Of the share of words that training did not have.
+    pub foreignness: f64,
+}
+
+impl Default for ReadingScore {
+    fn default() -> Self {
+        ReadingScore { outside: 0.5, foreignness: 4.0 }
+    }
+}
+
+/// Confidences nearer to 0 or 1 are taken for this, so that logarithms have an end.
+const NEAR: f64 = 1e-6;
+
+impl ReadingScore {
+    pub(crate) fn of(&self, confidences: &Confidences, foreignness: f64) -> f64 {
+        let reading = confidences.reading.clamp(NEAR, 1.0 - NEAR);
+        let outside: f64 = confidences.outside.iter().map(|(_, p)| -p.max(NEAR).ln()).sum();
+        ((1.0 - reading) / reading).ln() + self.outside * outside + self.foreignness * foreignness
+    }
+
+    /// Whether all weights are numbers.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.outside.is_finite() && self.foreignness.is_finite()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +111,18 @@ mod tests {
         let expected = (0.25f64 + 1e-6).ln() + 2.0 * (1.5 * std::f64::consts::LN_2 + 1e-6).ln();
         let found = OutOfScopeScore::default().of(&decoded);
         assert!((found - expected).abs() < 1e-6, "{found}, not {expected}");
+    }
+
+    #[test]
+    fn of_a_reading_with_its_confidence() {
+        let confidences =
+            Confidences { reading: 0.2, outside: vec![(0..1, 0.5), (2..3, 1.0)], ..Confidences::default() };
+        // ln 4 + 0.5 ln 2 + 4 / 4
+        let expected = 4f64.ln() + 0.5 * 2f64.ln() + 1.0;
+        let found = ReadingScore::default().of(&confidences, 0.25);
+        assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
+        let sure = Confidences { reading: 1.0, ..Confidences::default() };
+        assert!((ReadingScore::default().of(&sure, 0.0) - 1e-6f64.ln()).abs() < 1e-5);
     }
 
     #[test]
