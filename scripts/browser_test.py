@@ -352,6 +352,72 @@ def markup_in_a_concept_is_text(page):
         pass
 
 
+def question_about(server, part):
+    """An utterance of the shipped corpus that raises a question about this part of its reading, and its annotation."""
+    for split in ["new", "test", "valid"]:
+        texts = (REPOSITORY / f"data/concepts/{split}/seq.in").read_text().splitlines()
+        for first in range(0, len(texts), 50):
+            for answer in server.call("POST", "/v1/annotate", {"texts": texts[first:first + 50]})["annotations"]:
+                if part in answer.get("about", {}) and answer["about"]["options"]:
+                    return answer["text"], server.annotate(answer["text"])
+    raise AssertionError(f"no utterance of the corpus raises a question about {part}")
+
+
+def plain(name):
+    return name.split(".")[-1].replace("_", " ")
+
+
+def choices_of(answer):
+    return [f"{plain(option['name'])} {round(100 * option['probability'])} %" for option in answer["about"]["options"]]
+
+
+def a_question_about_the_intent_has_buttons(page):
+    text, answer = question_about(page.server, "intent")
+    page.type(text)
+    assert page.one("#decision").text == answer["decision"] == "ask"
+    assert all(option["name"] in page.one("#reason").text for option in answer["about"]["options"])
+    assert page.texts("#choices button") == choices_of(answer)
+    assert page.count(".word.is-asked") == 0
+    chosen = answer["about"]["options"][-1]["name"]
+    page.all("#choices button")[-1].click()
+    wait(lambda: page.texts(".turn.you") and plain(chosen) in page.texts(".turn.you")[-1], "the answer to be said")
+    assert page.focused().get_attribute("id") == "turn"
+    wait(lambda: len(page.replies()) == 3, "the reply to the answer")
+    assert page.replies()[1].startswith("Did you mean") and page.replies()[2].startswith(chosen), page.replies()
+
+
+def a_question_about_words_outside_has_buttons(page):
+    text, answer = question_about(page.server, "outside")
+    about = answer["about"]
+    phrase = text.encode()[about["start"]:about["end"]].decode()
+    page.type(text)
+    assert page.one("#decision").text == answer["decision"] == "ask"
+    assert phrase in page.one("#reason").text
+    assert page.texts("#choices button") == choices_of(answer)
+    assert page.texts(".word.is-asked .form") == phrase.split()
+    slot = about["options"][0]["name"]
+    page.all("#choices button")[0].click()
+    wait(lambda: page.rows() == [phrase], "the concept in the table")
+    assert page.texts("#concepts td:nth-child(2)") == [slot]
+    wait(lambda: page.texts(".span.is-recalled .form") == phrase.split(), "the sentence to be read again")
+    assert page.count(".word.is-asked") == 0
+
+
+def how_sure_it_is_stands_in_the_details(page):
+    text = "Wake me at six with Snugglebarn!"
+    answer = page.server.annotate(text)
+    page.type(text)
+    of = lambda share: f"right with a confidence of {round(100 * share)} %"
+    assert page.one("#confidence").text == of(answer["confidence"])
+    assert page.one("#intent-confidence").text == of(answer["intent"]["confidence"])
+    span, outside = answer["spans"][0], answer["outside"][0]
+    for part, name in [(span, span["guess"]["slot"]), (outside, "in no slot")]:
+        word = next(i for i, token in enumerate(answer["tokens"]) if token["start"] == part["start"])
+        page.driver.execute_script("arguments[0].focus()", page.all(".word")[word])
+        note = f"Confidence that “{part['text']}” is {name}: {round(100 * part['confidence'])} %."
+        wait(lambda: note in page.texts("#tip p"), note)
+
+
 def the_slider_moves_the_threshold(page):
     page.type("Remind me to call my sister tomorrow morning.")
     before, decision = page.texts(".word .label"), page.one("#decision").text
@@ -368,7 +434,8 @@ def the_slider_moves_the_threshold(page):
     assert page.texts(".word .label") == [token["label"] for token in answer["tokens"]]
     slider.send_keys(Keys.END)
     wait(lambda: page.count(".word.is-unknown") == 0, "everything to be known")
-    assert page.one("#decision").text == "act"
+    assert page.one("#decision").text == "act" and not page.one("#choices").is_displayed()
+    assert page.one("#stated").is_displayed() == page.one("#confidence-row").is_displayed()
     page.type(NEW)
     wait(lambda: page.one("#decision").text == "act", "the threshold to be that of the slider for another sentence")
     is_asked = page.server.annotate(NEW)["decision"] == "ask"
@@ -601,6 +668,9 @@ TESTS = [
     what_was_learnt_is_deleted_and_brought_back,
     concepts_are_added_searched_and_edited,
     markup_in_a_concept_is_text,
+    a_question_about_the_intent_has_buttons,
+    a_question_about_words_outside_has_buttons,
+    how_sure_it_is_stands_in_the_details,
     the_slider_moves_the_threshold,
     the_slider_asks_the_server_as_it_rests,
     a_slider_without_a_server_keeps_the_last_answer,

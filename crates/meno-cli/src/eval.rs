@@ -11,11 +11,13 @@ use meno::syntax::phrase::Rule;
 use meno::{Error, Model, Result};
 use meno_experiment::concepts::{self, KnownReport, NewReport};
 use meno_experiment::paper::demand_new_concepts;
+use meno_experiment::trust::TrustReport;
 use meno_experiment::unknown::{Cost, Evaluator, Gain};
 use serde::Serialize;
 
 use crate::output::{note, pretty, print};
 use crate::settings::OverrideArgs;
+use crate::trusted::{self, Format, Trusted};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,6 +26,7 @@ Examples:
   meno eval my.model a.conll b.jsonl     files of any format
   meno eval my.model DIR --ood DIR/new   and how it finds concepts that it never saw
   meno eval my.model DIR --ood DIR/new --score energy --budget 0.5
+  meno eval my.model DIR --picture curve.svg
 
 A slot counts as right only if its first word, its last word and its name are (as conlleval and seqeval count).
 All figures are percentages. In JSON: slot_precision, slot_recall, slot_f1, intent_accuracy (null if there are no
@@ -34,7 +37,11 @@ A model with a threshold also says what calling words unknown costs: slot F1 wit
 --ood it says what that gives: precision, recall and F1 of the new concepts, which are B-unknown, I-unknown in seq.out
 and have their true slots in seq.true, counted in four ways (docs/math.md; strict is the one to quote), and how well the
 uncertainty tells their words from others. In JSON: unknown with score, threshold, phrases (the rule by which
-unknown words grow, if they do), slot_f1_before, slot_f1 and new_concepts.";
+unknown words grow, if they do), slot_f1_before, slot_f1 and new_concepts.
+
+A model that says how sure it is (docs/trust.md) also says what it does about it: on how many utterances it acts, how many of
+these it reads wrongly (risk), about how many it asks, how many of these needlessly, the area under the curve of risk against
+coverage (AURC), and the calibration error of its confidence; with --ood that of the set with new concepts too. In JSON: trust.";
 
 const UNKNOWN: &str = "What is unknown";
 
@@ -67,6 +74,9 @@ pub struct Args {
     seed: u64,
     #[command(flatten)]
     threshold: OverrideArgs,
+    /// Draw the curve of risk against coverage into a file, .svg or .png.
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
     /// Take the words of the corpus as they are; always so here, and understood because `meno tag` has it.
     #[arg(long, hide = true)]
     words: bool,
@@ -74,6 +84,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
+    let picture = args.picture.as_deref().map(|path| Picture::of(path, &args.dirs)).transpose()?;
     let model = Model::load(&args.model)?;
     let model = if model.policy().is_span_level() {
         args.threshold.apply(model)?
@@ -93,7 +104,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
         } else {
             (evaluate_words(&args, &model, &split.path, &corpus, new.as_ref())?, None)
         };
-        results.push(Evaluated { path: &split.path, report, unknown, concepts });
+        let trusted = Trusted::if_said(&model, &corpus)?;
+        if let Some(picture) = &picture {
+            picture.draw(trusted.as_ref(), &split.path)?;
+        }
+        let trust = trusted.map(|trusted| trust(&model, trusted.report, new.as_ref())).transpose()?;
+        results.push(Evaluated { path: &split.path, report, unknown, concepts, trust });
     }
     match results.as_slice() {
         [result] if args.json => print(pretty(result))?,
@@ -104,6 +120,43 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A picture that was asked for.
+struct Picture<'a> {
+    path: &'a Path,
+    format: Format,
+}
+
+impl<'a> Picture<'a> {
+    fn of(path: &'a Path, dirs: &[PathBuf]) -> Result<Self> {
+        if dirs.len() > 1 {
+            let problem = format!("--picture shows one set, but there are {}", dirs.len());
+            return Err(Error::Setting { problem, hint: "name one".to_owned() });
+        }
+        Ok(Picture { path, format: Format::of(path)? })
+    }
+
+    fn draw(&self, trusted: Option<&Trusted>, split: &Path) -> Result<()> {
+        let Some(trusted) = trusted else {
+            let problem = format!("{}: there is no confidence to draw a curve by", split.display());
+            let hint = "models of the span tagger have it if they were trained by this version, and a set needs utterances";
+            return Err(Error::Setting { problem, hint: hint.to_owned() });
+        };
+        self.format.write(&trusted.picture(&split.display().to_string()), self.path)?;
+        note(format_args!("{}: risk and coverage", self.path.display()));
+        Ok(())
+    }
+}
+
+/// What the model does about how sure it is.
+fn trust(model: &Model, report: TrustReport, new: Option<&Corpus>) -> Result<Trust> {
+    let of_new = new.map(|new| Trusted::if_said(model, new)).transpose()?.flatten();
+    Ok(Trust {
+        act_from: model.policy().trust.as_ref().map_or(0.0, |trust| trust.act_from),
+        report,
+        new: of_new.map(|trusted| trusted.report),
+    })
 }
 
 fn read_new_concepts(path: &Path) -> Result<Corpus> {
@@ -174,6 +227,31 @@ struct Evaluated<'a> {
     unknown: Option<Unknown>,
     #[serde(rename = "unknown", skip_serializing_if = "Option::is_none")]
     concepts: Option<Concepts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trust: Option<Trust>,
+}
+
+/// What a model that says how sure it is does about it.
+#[derive(Serialize)]
+struct Trust {
+    /// The least confidence with which it acts.
+    act_from: f64,
+    #[serde(flatten)]
+    report: TrustReport,
+    #[serde(rename = "new_concepts", skip_serializing_if = "Option::is_none")]
+    new: Option<TrustReport>,
+}
+
+impl Trust {
+    fn table(&self) -> String {
+        let mut lines = vec![String::new(), format!("acts from a confidence of {:.2}", self.act_from)];
+        lines.extend(trusted::lines(&self.report));
+        if let Some(new) = &self.new {
+            lines.extend([String::new(), "with new concepts".to_owned()]);
+            lines.extend(trusted::lines(new));
+        }
+        lines.join("\n")
+    }
 }
 
 /// What a model that scores whole spans calls unknown.
@@ -239,7 +317,8 @@ impl Evaluated<'_> {
     fn table(&self) -> String {
         let concepts = self.concepts.as_ref().map(Concepts::table);
         let unknown = self.unknown.as_ref().map(Unknown::table).or(concepts).unwrap_or_default();
-        format!("{}\n\n{}{unknown}", self.path.display(), self.report).trim_end().to_owned()
+        let trust = self.trust.as_ref().map(|trust| format!("\n{}", trust.table())).unwrap_or_default();
+        format!("{}\n\n{}{unknown}{trust}", self.path.display(), self.report).trim_end().to_owned()
     }
 }
 

@@ -29,6 +29,7 @@ mod tag;
 mod token;
 mod train;
 mod training_data;
+mod trusted;
 
 use std::process::ExitCode;
 

@@ -256,7 +256,7 @@ impl From<Phrases> for meno::decision::Phrases {
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 #[command(next_help_heading = "What is unknown")]
 pub struct OverrideArgs {
-    /// Words of a higher uncertainty are unknown, whatever the model has as its threshold.
+    /// Words of a higher uncertainty are unknown, whatever the model has as its threshold; that alone decides, not the confidence.
     #[arg(long, value_name = "X", allow_negative_numbers = true, conflicts_with = "budget")]
     threshold: Option<f64>,
     /// How many points of slot F1 saying `unknown` may cost, as measured when the model was made.
@@ -283,9 +283,9 @@ impl OverrideArgs {
             let problem = "the model has no threshold, and nothing to choose one on".to_owned();
             Err(Error::Threshold { problem, hint: "train it anew, with slots in the valid split".to_owned() })
         };
-        let policy = model.policy().clone();
-        let threshold = self.threshold(policy.threshold.as_ref(), unknown)?;
-        Ok(model.with_policy(Policy { threshold: Some(threshold), ..policy }))
+        let threshold = self.threshold(model.policy().threshold.as_ref(), unknown)?;
+        let policy = model.policy().by_stated(threshold);
+        Ok(model.with_policy(policy))
     }
 
     /// The model, without its growth of phrases if that was typed.

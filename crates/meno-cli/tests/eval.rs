@@ -212,3 +212,10 @@ fn a_full_disk_is_an_error() {
     let output = meno(trained(), "eval m nowhere").stderr(full).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn without_confidence_there_is_no_curve() {
+    let output = run(trained(), "eval m data --picture curve.svg");
+    assert!(output.starts_with("exit 2\n"), "{output}");
+    assert!(output.contains("there is no confidence to draw a curve by\nhint: "), "{output}");
+}

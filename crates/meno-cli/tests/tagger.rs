@@ -116,6 +116,7 @@ fn new_concepts_are_judged() {
     let found = &json["unknown"]["new_concepts"];
     assert_eq!(found["c"]["support"], 1, "{json}");
     assert!(found["questions"]["silent_errors"].is_f64() && found["limits"].is_f64(), "{json}");
+    assert_eq!(json["trust"]["new_concepts"]["utterances"], 1, "{json}");
     let table = run(dir.path(), "eval m data --ood data/new --budget 5");
     assert!(table.contains("silent errors") && table.contains("needless questions in"), "{table}");
     let wrong = run(dir.path(), "eval m data --score energy");
@@ -170,4 +171,125 @@ fn a_corpus_without_slots_can_be_learnt() {
     let output = pipe(dir.path(), "tag m --json", b"wake me at six");
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answer["spans"], Value::Array(Vec::new()));
+}
+
+/// Utterances with their labels and intents, some of which no reading can be: the last two contradict the training set.
+const MIXED: [(&str, &str, &str); 6] = [
+    ("wake me at six", "O O O B-time", "alarm"),
+    ("weather in new york tomorrow", "O O B-city I-city B-time", "weather"),
+    ("how is the weather in rome", "O O O O O B-city", "weather"),
+    ("play zorblax by quuxly", "O B-song O B-artist", "play"),
+    ("will it rain in paris", "O O O O B-time", "weather"),
+    ("weather please", "O O", "alarm"),
+];
+
+fn add_mixed(dir: &Path) {
+    let mixed = dir.join("mixed");
+    fs::create_dir(&mixed).unwrap();
+    let column = |of: fn(&(&str, &str, &str)) -> String| MIXED.iter().map(of).collect::<String>();
+    fs::write(mixed.join("seq.in"), column(|row| format!("{}\n", row.0))).unwrap();
+    fs::write(mixed.join("seq.out"), column(|row| format!("{}\n", row.1))).unwrap();
+    fs::write(mixed.join("label"), column(|row| format!("{}\n", row.2))).unwrap();
+}
+
+/// Whether an answer of `meno tag --json` has the labels and the intent of [`MIXED`].
+fn is_right(answer: &Value, (_, labels, intent): &(&str, &str, &str)) -> bool {
+    let tokens = answer["tokens"].as_array().unwrap();
+    let found: Vec<&str> = tokens.iter().map(|token| token["first_choice"].as_str().unwrap()).collect();
+    found.join(" ") == *labels && answer["intent"]["name"] == *intent
+}
+
+#[test]
+fn what_is_trusted_is_counted() {
+    let dir = tiny_dataset();
+    fs::copy(trained().join("m"), dir.path().join("m")).unwrap();
+    add_mixed(dir.path());
+    let evaluated = |more: &str| -> Value {
+        let output = meno(dir.path(), &format!("eval m mixed --json {more}")).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", shown(&output)))
+    };
+    for more in ["", "--threshold 99", "--threshold -99"] {
+        let answers: Vec<Value> = MIXED.iter().map(|row| tag(&format!("--words {more}"), row.0)).collect();
+        let rows: Vec<(&Value, bool)> =
+            answers.iter().zip(&MIXED).map(|(answer, row)| (answer, is_right(answer, row))).collect();
+        let count = |is: &dyn Fn(&str, bool) -> bool| {
+            let rows = rows.iter().filter(|(answer, right)| is(answer["decision"].as_str().unwrap(), *right));
+            rows.count() as f64
+        };
+        let (right, acts) = (count(&|_, right| right), count(&|decision, _| decision == "act"));
+        let needless = count(&|decision, right| decision != "act" && right);
+        let believed: f64 = answers.iter().map(|answer| answer["confidence"].as_f64().unwrap()).sum();
+        let n_right = right as i32;
+        let best: f64 = (n_right + 1..=6).map(|k| f64::from(k - n_right) / f64::from(k)).sum();
+        let trust = &evaluated(more)["trust"];
+        assert_eq!(trust["utterances"], 6);
+        for (name, expected) in [
+            ("wrong", (6.0 - right) / 6.0),
+            ("acts", acts / 6.0),
+            ("risk", count(&|decision, right| decision == "act" && !right) / acts.max(1.0)),
+            ("asks", count(&|decision, _| decision == "ask") / 6.0),
+            ("rejects", count(&|decision, _| decision == "reject") / 6.0),
+            ("needless", needless / right),
+            ("needless_questions", needless / (6.0 - acts).max(1.0)),
+            ("believed", believed / 6.0),
+            ("aurc_best", best / 6.0),
+        ] {
+            let found = trust[name].as_f64().unwrap();
+            assert!((found - 100.0 * expected).abs() < 1e-4, "{more} {name}: {expected} {trust}");
+        }
+        let areas = ["aurc_best", "aurc"].map(|name| trust[name].as_f64().unwrap());
+        assert!(areas[0] <= areas[1] + 1e-9, "{trust}");
+        let wrong = trust["wrong"].as_f64().unwrap();
+        assert!(wrong >= 33.3 && wrong < 100.0, "two contradict the training set: {trust}");
+    }
+    // A stated threshold decides alone: above all that is found everything is acted upon, however unsure the reading is.
+    assert_eq!(
+        evaluated("--threshold 99")["trust"]["acts"],
+        100.0 - evaluated("")["trust"]["rejects"].as_f64().unwrap()
+    );
+    let table = run(dir.path(), "eval m mixed");
+    assert!(table.contains("\nacts from a confidence of 0.60\nread wrongly"), "{table}");
+}
+
+#[test]
+fn the_experiment_writes_its_table_and_pictures() {
+    let dir = tiny_dataset();
+    let table = run(dir.path(), "experiment trust data --seeds 1 --epochs 2 --hidden 16 --out o");
+    assert!(table.starts_with("exit 0\n| data | set | read wrongly |"), "{table}");
+    assert_eq!(names(&dir.path().join("o")), ["README.md", "pictures", "results.json"]);
+    assert_eq!(names(&dir.path().join("o/pictures")), ["data-test.png", "data-test.svg"]);
+    let read = |name: &str| fs::read_to_string(dir.path().join("o").join(name)).unwrap();
+    let text = read("README.md");
+    assert!(
+        text.starts_with("`meno experiment trust data") && text.contains("(pictures/data-test.svg)"),
+        "{text}"
+    );
+    let rows: Value = serde_json::from_str(&read("results.json")).unwrap();
+    assert_eq!((&rows[0]["set"], &rows[0]["utterances"]), (&"test".into(), &20.into()), "{rows}");
+    fs::write(dir.path().join("file"), "").unwrap();
+    let wrong = run(dir.path(), "experiment trust data --seeds 1 --epochs 2 --out file");
+    assert!(wrong.starts_with("exit 2\n") && wrong.contains("file/pictures"), "{wrong}");
+}
+
+#[test]
+fn the_curve_is_drawn() {
+    let dir = tiny_dataset();
+    fs::copy(trained().join("m"), dir.path().join("m")).unwrap();
+    add_mixed(dir.path());
+    for name in ["curve.svg", "curve.png"] {
+        let output = run(dir.path(), &format!("eval m mixed --picture {name}"));
+        assert!(output.starts_with("exit 0\n") && output.contains(&format!("{name}: risk")), "{output}");
+    }
+    let svg = fs::read_to_string(dir.path().join("curve.svg")).unwrap();
+    for name in ["by confidence (AURC ", "best possible (AURC ", "what it does: acts on "] {
+        assert!(svg.contains(name), "{name} in {svg}");
+    }
+    assert!(fs::read(dir.path().join("curve.png")).unwrap().starts_with(b"\x89PNG"));
+    let wrong = run(dir.path(), "eval m mixed --picture curve.jpg");
+    assert!(
+        wrong.starts_with("exit 2\n") && wrong.contains("a picture is a .svg or a .png\nhint: "),
+        "{wrong}"
+    );
+    let wrong = run(dir.path(), "eval m mixed data --picture curve.svg");
+    assert!(wrong.starts_with("exit 2\n") && wrong.contains("--picture shows one set"), "{wrong}");
 }

@@ -32,7 +32,7 @@ function ground({ uncertainty, reason }, isUnknown, median) {
 
 /** An annotation with what is needed to draw it; `last` of a span is one past its last word. */
 export function laidOut(annotation, { threshold }) {
-  const { text, memory } = annotation;
+  const { text, memory, outside = [], about: asked } = annotation;
   const index = byteIndex(text);
   const tokens = annotation.tokens.map((token) => {
     const isUnknown = token.label.endsWith(`-${UNKNOWN}`);
@@ -41,6 +41,8 @@ export function laidOut(annotation, { threshold }) {
       ...token,
       isUnknown,
       isRecalled,
+      isAsked: asked?.outside != null && within(token, asked),
+      part: isRecalled ? null : partOf(token, annotation.spans, outside),
       ground: isRecalled ? 0 : ground(token, isUnknown, threshold?.median),
       from: index[token.start],
       to: index[token.end],
@@ -58,6 +60,14 @@ export function laidOut(annotation, { threshold }) {
     text: words(annotation, annotation.about),
   };
   return { ...annotation, tokens, spans, about, threshold: tokens[0]?.reason?.threshold ?? null };
+}
+
+/** The span or the stretch outside of all spans that a word is in, with what it is taken for; none if nothing is said of it. */
+function partOf(token, spans, outside) {
+  const part = [...spans, ...outside].find((part) => within(token, part));
+  if (part?.confidence == null) return null;
+  const { text, confidence, slot } = part;
+  return { text, confidence, slot: slot === UNKNOWN ? part.guess?.slot : slot };
 }
 
 /** The words that a question is about; none if it is about the intent. */

@@ -1,10 +1,11 @@
 // What the model makes of the sentence in the field, as one types and moves the threshold.
 
 import { laidOut } from "./answer.js";
-import { $, debounced, el, hidden } from "./dom.js";
+import { $, button, debounced, el, hidden } from "./dom.js";
 import { attempt, call } from "./server.js";
+import { sayAndAnswer } from "./talk.js";
 import { drawArcs } from "./tree.js";
-import { UNKNOWN, changes, number, percent, priceOf, quoted, reason } from "./words.js";
+import { UNKNOWN, changes, number, percent, plain, priceOf, quoted, reason } from "./words.js";
 
 /** `own` is the answer with the model's own threshold, `answer` the one that is shown. */
 const state = { model: null, own: null, answer: null, threshold: null, range: [0, 1] };
@@ -20,12 +21,9 @@ function drawAnswer() {
   $("decision").textContent = answer.decision;
   $("decision").className = `decision ${answer.decision}`;
   $("reason").textContent = reason(answer, model);
-  $("intent-row").hidden = !answer.intent;
-  if (answer.intent) {
-    $("intent").textContent = answer.intent.name;
-    $("intent-score").textContent = percent(answer.intent.probability);
-    $("intent-gauge").style.setProperty("width", `${100 * answer.intent.probability}%`);
-  }
+  drawChoices(answer);
+  drawIntent(answer);
+  $("stated").hidden = !isMoved() || answer.confidence == null;
   $("threshold-box").hidden = $("legend").hidden = !model.threshold;
   if (model.threshold) {
     drawTicks(answer);
@@ -33,6 +31,37 @@ function drawAnswer() {
   }
   $("tree").hidden = !answer.parse;
   if (answer.parse) drawArcs(answer);
+}
+
+/** Buttons for the likeliest answers to a question. A conversation asks by the model's own threshold alone. */
+function drawChoices({ text, decision, about }) {
+  const options = decision === "ask" && !isMoved() ? about.options : [];
+  const choice = ({ name, probability }) => {
+    const press = () => {
+      sayAndAnswer(text, { phrase: about.text, answer: plain(name) });
+      $("turn").focus();
+    };
+    return button([plain(name), " ", el("span", { class: "share" }, percent(probability))], press);
+  };
+  $("choices").replaceChildren(...options.map(choice));
+  $("choices").hidden = options.length === 0;
+}
+
+function drawIntent({ intent, confidence }) {
+  const fill = (id, share) => $(id).style.setProperty("width", `${100 * share}%`);
+  $("intent-row").hidden = !intent;
+  if (intent) {
+    $("intent").textContent = intent.name;
+    $("intent-score").textContent = percent(intent.probability);
+    $("intent-confidence").textContent =
+      intent.confidence == null ? "" : `right with a confidence of ${percent(intent.confidence)}`;
+    fill("intent-gauge", intent.probability);
+  }
+  $("confidence-row").hidden = confidence == null;
+  if (confidence != null) {
+    $("confidence").textContent = `right with a confidence of ${percent(confidence)}`;
+    fill("confidence-gauge", confidence);
+  }
 }
 
 function drawWords({ text, tokens, spans }) {
@@ -74,9 +103,10 @@ function bracket(span, inside) {
 }
 
 function wordChip(token) {
+  const kinds = ["word", `heat-${token.ground}`, token.isUnknown && "is-unknown", token.isAsked && "is-asked"];
   const chip = el(
     "button",
-    { type: "button", class: `word heat-${token.ground}${token.isUnknown ? " is-unknown" : ""}` },
+    { type: "button", class: kinds.filter(Boolean).join(" ") },
     el("span", { class: "form" }, token.text),
     el("span", { class: "label" }, token.label),
     token.uncertainty == null ? null : hidden(`, uncertainty ${number(token.uncertainty)}`),
@@ -113,6 +143,10 @@ function showTip(chip, token) {
   if (token.grown)
     notes.push(`It belongs to a phrase with ${quoted(state.answer.tokens[token.grown.from].text)}.`);
   if (token.isRecalled) notes.push("It is remembered.");
+  if (token.part) {
+    const { text, slot, confidence } = token.part;
+    notes.push(`Confidence that ${quoted(text)} is ${slot ?? "in no slot"}: ${percent(confidence)}.`);
+  }
   tip.replaceChildren(
     el("strong", {}, token.text),
     el("ul", {}, ...choices.map(row)),

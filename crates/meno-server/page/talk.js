@@ -3,6 +3,7 @@
 import { MEMORY_CHANGED, remove } from "./concepts.js";
 import { $, button, el, hidden } from "./dom.js";
 import { attempt, call } from "./server.js";
+import { plain } from "./words.js";
 
 function newSession() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -30,6 +31,15 @@ export function takeTurn(text) {
   if (text.trim()) turns = turns.then(() => turn(text));
 }
 
+/** Says a request, and answers the question that follows if it is about the same phrase, or about the intent if there is none. */
+export function sayAndAnswer(text, { phrase, answer }) {
+  turns = turns.then(async () => {
+    const reply = await turn(text);
+    if (reply?.outcome === "ask" && (reply.phrase ?? null) === phrase) await turn(answer);
+  });
+}
+
+/** Takes a turn at once; the reply, if there is one. */
 async function turn(text) {
   say("you", "You", text);
   $("options").hidden = true;
@@ -48,6 +58,7 @@ async function turn(text) {
     document.dispatchEvent(new Event(MEMORY_CHANGED));
   }
   offer(reply);
+  return reply;
 }
 
 function forget(concept) {
@@ -60,7 +71,7 @@ function forget(concept) {
 
 /** Buttons for the answers that a question names. */
 function offer({ outcome, options = [] }) {
-  const names = options.map((option) => option.split(".").at(-1).replaceAll("_", " "));
+  const names = options.map(plain);
   const answer = (text) =>
     button(text, () => {
       takeTurn(text);

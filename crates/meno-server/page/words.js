@@ -6,20 +6,26 @@ export const percent = (share) => `${Math.round(100 * share)} %`;
 export const number = (value) => value.toFixed(2);
 export const quoted = (text) => `“${text}”`;
 
+/** The name of a slot or an intent as one would say it. */
+export const plain = (name) => name.split(".").at(-1).replaceAll("_", " ");
+
+const either = (names) => [names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" or ");
+
 /** The decision in words. */
 export function reason({ decision, about, spans, tokens, threshold, confidence }, model) {
   if (tokens.length === 0) return "There is no word.";
   if (decision === "reject") return "This is unlike everything that the model was trained on.";
   if (decision === "ask") {
-    const unsure = `I am ${percent(confidence)} sure of the whole reading`;
+    const unsure = `I am only ${percent(confidence)} sure of the whole reading`;
     if (about.intent != null) {
-      const names = about.options.map(({ name, probability }) => `${name} (${percent(probability)})`);
-      return `What is it for: ${names.join(", ")}? ${unsure}.`;
+      return `Is it for ${either(about.options.map(({ name }) => name))}? ${unsure}.`;
     }
-    if (about.outside != null) return `Is ${quoted(about.text)} something? ${unsure}.`;
+    if (about.outside != null) {
+      return `What is ${quoted(about.text)}? It is in no slot, but ${unsure}.`;
+    }
     const { guess } = about;
     if (guess && guess.uncertainty <= threshold) {
-      return `What is ${quoted(about.text)}? Most likely ${guess.slot} (${percent(guess.probability)}), but ${unsure.replace("I am", "I am only")}.`;
+      return `What is ${quoted(about.text)}? Most likely ${guess.slot} (${percent(guess.probability)}), but ${unsure}.`;
     }
     const over = (uncertainty) => `its uncertainty of ${number(uncertainty)} is above ${number(threshold)}`;
     if (guess) {

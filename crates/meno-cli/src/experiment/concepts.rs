@@ -185,6 +185,7 @@ fn questions(runs: &[Run]) -> Lines {
             ),
             series("the default threshold", chosen),
         ],
+        marks: Vec::new(),
     }
 }
 

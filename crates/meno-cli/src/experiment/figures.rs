@@ -106,6 +106,7 @@ fn precision_recall(run: &ModelRun, sample: &Sample, about: &str) -> Lines {
         x: unit("recall"),
         y: unit("precision"),
         series: drawn(sample).map(series).collect(),
+        marks: Vec::new(),
     }
 }
 
@@ -120,6 +121,7 @@ fn risk_coverage(run: &ModelRun, sample: &Sample, about: &str) -> Lines {
         x: unit("coverage: share of the words that are labelled, the surest first"),
         y: Axis { label: "risk: share of wrong labels among them".to_owned(), ..Axis::default() },
         series: drawn(sample).map(series).collect(),
+        marks: Vec::new(),
     }
 }
 

@@ -218,6 +218,7 @@ impl Results<'_> {
                 series("new concepts (strict)", |point| point.f1),
                 series("slots of in-domain test, with the threshold", |point| point.test_f1),
             ],
+            marks: Vec::new(),
         }
     }
 

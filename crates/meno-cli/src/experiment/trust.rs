@@ -9,26 +9,32 @@ use std::time::Instant;
 use meno::corpus::{self, Corpus};
 use meno::decision::PolicySettings;
 use meno::train::{HeldOutReadings, Options, TrainSettings, fit};
-use meno::{Error, Model, Result};
-use meno_experiment::trust::{TrustReport, out_of_scope_auroc, readings};
+use meno::{Error, Result, atomic};
+use meno_experiment::trust::{TrustReport, out_of_scope_auroc};
 use serde::Serialize;
 
 use super::corpora::name_of;
+use super::typed;
 use crate::output::{note, pretty, print};
+use crate::pictures::{Lines, save};
 use crate::progress::Watcher;
 use crate::settings::{TrainArgs, threads};
 use crate::style::Style;
 use crate::training_data::TrainingData;
+use crate::trusted::Trusted;
 
 const EXAMPLES: &str = "\
 Examples:
   meno experiment trust bot/ nlu.yml
-  meno experiment trust DIR... --seeds 3 --out-of-scope requests.txt
+  meno experiment trust DIR... --seeds 3 --out-of-scope requests.txt --out trust
 
 Each dataset is trained on as `meno train` does it, and measured on its test split and on those of its splits that have new slot
 values: new, ood-test. Prints a Markdown table: of each set the share that is read wrongly, the share of wrong readings among
 those acted upon (risk), of the right ones the share that is not acted upon, and the area under the curve of risk against
-coverage (AURC), by the model's confidence, by the probability of the reading, and at best.";
+coverage (AURC), by the model's confidence, by the probability of the reading, and at best.
+
+OUT gets README.md with the table, results.json with the numbers of each seed, and a picture of the curve of each set, of the
+first seed.";
 
 /// What was typed after `meno experiment trust`.
 #[derive(clap::Args)]
@@ -58,6 +64,9 @@ pub struct Args {
     /// Threads to train on; by default one for each core.
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
+    /// A folder for the table, the numbers of each seed, and pictures of risk against coverage.
+    #[arg(long, value_name = "OUT", conflicts_with = "prior")]
+    out: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -77,14 +86,47 @@ pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
         None => String::new(),
     };
     let texts: Vec<&str> = out_of_scope.lines().filter(|line| !line.trim().is_empty()).collect();
+    let folder = args.out.as_deref().map(Folder::make).transpose()?;
     let mut rows = Vec::new();
     for path in &args.data {
         for seed in 1..=args.seeds.get() as u64 {
             rows.extend(measure(args, path, seed, &texts, style)?);
         }
     }
+    if let Some(folder) = folder {
+        folder.write(&rows)?;
+    }
     print(if args.json { pretty(&rows).to_string() } else { table(&rows) })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where the table, the numbers and the pictures go.
+struct Folder<'a> {
+    path: &'a Path,
+    pictures: PathBuf,
+}
+
+impl<'a> Folder<'a> {
+    /// Makes it before anything is trained.
+    fn make(path: &'a Path) -> Result<Self> {
+        let pictures = path.join("pictures");
+        fs::create_dir_all(&pictures).map_err(|source| Error::Write { path: pictures.clone(), source })?;
+        atomic::demand_writable(&path.join("README.md"))?;
+        Ok(Folder { path, pictures })
+    }
+
+    fn write(&self, rows: &[Row]) -> Result<()> {
+        let mut parts = vec![format!("`{}`", typed()), table(rows)];
+        for row in rows.iter().filter(|row| row.seed == 1) {
+            let (about, name) = (format!("{}, {}", row.data, row.set), row.file_name());
+            save(&row.picture.scene()?, &self.pictures.join(&name))?;
+            parts.push(format!("## {about}\n\n![Risk and coverage: {about}](pictures/{name}.svg)"));
+        }
+        atomic::write(&self.path.join("results.json"), (pretty(&rows).to_string() + "\n").as_bytes())?;
+        atomic::write(&self.path.join("README.md"), (parts.join("\n\n") + "\n").as_bytes())?;
+        note(format_args!("{}: table, numbers and pictures", self.path.join("README.md").display()));
+        Ok(())
+    }
 }
 
 fn print_prior(args: &Args) -> Result<ExitCode> {
@@ -115,6 +157,16 @@ struct Row {
     report: TrustReport,
     /// How often a text that is out of scope is less in scope than one of the set.
     out_of_scope_auroc: Option<f64>,
+    #[serde(skip)]
+    picture: Lines,
+}
+
+impl Row {
+    /// Of letters, digits and `-`, whatever the dataset is called.
+    fn file_name(&self) -> String {
+        let plain = |letter: char| if letter.is_alphanumeric() { letter } else { '-' };
+        format!("{}-{}", self.data, self.set).chars().map(plain).collect()
+    }
 }
 
 fn measure(args: &Args, path: &Path, seed: u64, texts: &[&str], style: Style) -> Result<Vec<Row>> {
@@ -130,26 +182,18 @@ fn measure(args: &Args, path: &Path, seed: u64, texts: &[&str], style: Style) ->
     let seconds = start.elapsed().as_secs_f64();
     let mut rows = Vec::new();
     for (set, corpus) in sets(args, path, data)? {
-        let row = row(&model, &corpus, texts)?;
-        rows.push(Row { data: name_of(path), set, seed, seconds, ..row });
+        let data = name_of(path);
+        let trusted = Trusted::of(&model, &corpus)?;
+        let picture = trusted.picture(&format!("{data}, {set}, seed {seed}"));
+        let out_of_scope_auroc = match texts {
+            [] => None,
+            texts => out_of_scope_auroc(&model, texts, &corpus)?,
+        };
+        rows.push(Row { data, set, seed, seconds, report: trusted.report, out_of_scope_auroc, picture });
     }
     let mixed: Vec<&Row> = rows.iter().filter(|row| ["test", "new"].contains(&row.set.as_str())).collect();
     note(format_args!("{}, seed {seed}: {} sets", path.display(), mixed.len().max(rows.len())));
     Ok(rows)
-}
-
-fn row(model: &Model, corpus: &Corpus, texts: &[&str]) -> Result<Row> {
-    Ok(Row {
-        data: String::new(),
-        set: String::new(),
-        seed: 0,
-        seconds: 0.0,
-        report: TrustReport::of(&readings(model, corpus))?,
-        out_of_scope_auroc: match texts {
-            [] => None,
-            texts => out_of_scope_auroc(model, texts, corpus)?,
-        },
-    })
 }
 
 /// The sets to measure on: the test split, what has new values, and both together.

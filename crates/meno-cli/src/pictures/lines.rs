@@ -3,7 +3,7 @@
 use meno::Result;
 
 use super::axis::{Frame, Scale, short};
-use super::color::nth;
+use super::color::{INK, nth};
 use super::legend::{self, Marker, Sample};
 use super::scene::{Point, Scene, Stroke};
 use super::{demand_finite, refuse};
@@ -19,6 +19,17 @@ pub struct Lines {
     pub y: Axis,
     /// The curves; the first is drawn last, on top.
     pub series: Vec<Series>,
+    /// Points by themselves, drawn over all curves.
+    pub marks: Vec<Mark>,
+}
+
+/// A point by itself, such as where a model stands.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    /// Its name in the legend.
+    pub name: String,
+    /// Where it is.
+    pub at: (f64, f64),
 }
 
 /// An axis.
@@ -45,6 +56,7 @@ pub struct Series {
 
 /// A curve with no more points has a sign at each.
 const MARKED: usize = 30;
+const MARK: Marker = Marker::Diamond;
 const DASHES: [&[f64]; 4] = [&[], &[9.0, 4.0], &[2.5, 3.0], &[10.0, 3.0, 2.5, 3.0]];
 
 impl Lines {
@@ -54,16 +66,7 @@ impl Lines {
         let x = scale(&self.x, self.points().map(|(x, _)| x), false);
         let y = scale(&self.y, self.heights(), true);
         let mut scene = Scene::new(800.0, 500.0, &self.title, self.describe());
-        let entries: Vec<(&str, Sample)> = self
-            .series
-            .iter()
-            .enumerate()
-            .map(|(idx, series)| {
-                let marker = series.is_marked().then(|| Marker::nth(idx));
-                (series.name.as_str(), Sample::Line { stroke: stroke(idx), marker })
-            })
-            .collect();
-        let top = legend::draw(&mut scene, &entries);
+        let top = legend::draw(&mut scene, &self.entries());
         let x_ticks = match self.x.names.as_slice() {
             [] => x.ticks(),
             names => names.iter().enumerate().map(|(idx, name)| (idx as f64, name.clone())).collect(),
@@ -75,7 +78,21 @@ impl Lines {
         for (idx, series) in self.series.iter().enumerate().rev() {
             series.draw(&mut scene, &frame, idx);
         }
+        for mark in &self.marks {
+            MARK.draw(&mut scene, frame.at(mark.at.0, mark.at.1), INK);
+        }
         Ok(scene)
+    }
+
+    /// The names of all that is drawn, with what it looks like.
+    fn entries(&self) -> Vec<(&str, Sample)> {
+        let line = |(idx, series): (usize, &Series)| {
+            let marker = series.is_marked().then(|| Marker::nth(idx));
+            Sample::Line { stroke: stroke(idx), marker }
+        };
+        let lines = self.series.iter().enumerate().map(|(idx, series)| (&*series.name, line((idx, series))));
+        let marks = self.marks.iter().map(|mark| (&*mark.name, Sample::Marker { marker: MARK, color: INK }));
+        lines.chain(marks).collect()
     }
 
     fn check(&self) -> Result<()> {
@@ -96,6 +113,9 @@ impl Lines {
             let numbers = points.iter().flat_map(|&(x, y)| [x, y]).chain(spread.iter().copied());
             demand_finite(&self.title, &format!("`{name}`"), numbers)?;
         }
+        for Mark { name, at } in &self.marks {
+            demand_finite(&self.title, &format!("`{name}`"), [at.0, at.1])?;
+        }
         for axis in [&self.x, &self.y] {
             let limits = axis.range.into_iter().flat_map(|(low, high)| [low, high]);
             demand_finite(&self.title, &format!("the range of `{}`", axis.label), limits)?;
@@ -104,15 +124,18 @@ impl Lines {
     }
 
     fn points(&self) -> impl Iterator<Item = Point> {
-        self.series.iter().flat_map(|series| series.points.iter().copied())
+        let marks = self.marks.iter().map(|mark| mark.at);
+        self.series.iter().flat_map(|series| series.points.iter().copied()).chain(marks)
     }
 
     /// Everything that y has to show, bands too.
     fn heights(&self) -> impl Iterator<Item = f64> {
-        self.series.iter().flat_map(|series| {
+        let marks = self.marks.iter().map(|mark| mark.at.1);
+        let bands = self.series.iter().flat_map(|series| {
             let spreads = series.spread.iter().copied().chain(std::iter::repeat(0.0));
             series.points.iter().zip(spreads).flat_map(|(&(_, y), spread)| [y - spread, y + spread])
-        })
+        });
+        bands.chain(marks)
     }
 
     fn describe(&self) -> String {
@@ -125,7 +148,12 @@ impl Lines {
                 format!("{}: from ({}, {}) to ({}, {})", series.name, from.0, from.1, to.0, to.1)
             })
             .collect();
-        format!("{} against {}. {}.", self.y.label, self.x.label, series.join("; "))
+        let marks = self
+            .marks
+            .iter()
+            .map(|Mark { name, at: (x, y) }| format!("{name}: at ({}, {})", short(*x), short(*y)));
+        let all: Vec<String> = series.into_iter().chain(marks).collect();
+        format!("{} against {}. {}.", self.y.label, self.x.label, all.join("; "))
     }
 }
 

@@ -31,7 +31,7 @@ pub use arcs::{ArcWord, Arcs};
 pub use bars::{Bar, BarRow, Bars};
 pub use heat_map::HeatMap;
 pub use histogram::{Class, Histogram};
-pub use lines::{Axis, Lines, Series};
+pub use lines::{Axis, Lines, Mark, Series};
 pub use reliability::ReliabilityDiagram;
 pub use scene::Scene;
 

@@ -44,6 +44,7 @@ fn curves() -> Lines {
             curve("confidence (AUPR 0.50)", 1.0),
             curve("k-nearest-neighbour distance (AUPR 0.33)", 0.5),
         ],
+        marks: vec![Mark { name: "where the model stands".to_owned(), at: (0.7, 0.8) }],
     }
 }
 
@@ -61,6 +62,7 @@ fn sweep() -> Lines {
         x: Axis { label: "δ".to_owned(), ..Axis::default() },
         y: Axis { label: "strict F1, mean and standard deviation of 10 seeds".to_owned(), ..Axis::default() },
         series: vec![series("calibrated entropy", 68.0, 3.1), series("confidence", 55.0, 1.4)],
+        marks: Vec::new(),
     }
 }
 
@@ -260,6 +262,10 @@ fn numbers_that_are_not_finite_are_an_error() {
         picture.title = "t".to_owned();
         picture.series[1].spread[3] = bad;
         check(picture.scene(), &format!("picture `t`: `confidence` holds {bad}"));
+        let mut picture = curves();
+        picture.title = "t".to_owned();
+        picture.marks[0].at.1 = bad;
+        check(picture.scene(), &format!("picture `t`: `where the model stands` holds {bad}"));
         let mut picture = heat_map(3, false);
         picture.title = "t".to_owned();
         picture.values[4] = bad;

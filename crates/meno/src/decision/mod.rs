@@ -118,7 +118,7 @@ impl Policy {
         self.threshold.clone().map(|threshold| NamedThreshold { score, threshold })
     }
 
-    /// The same with another threshold.
+    /// The same with another threshold, which decides alone ([`Self::by_stated`]).
     pub fn with_threshold(&self, value: f64) -> Result<Self> {
         if !value.is_finite() {
             let problem = format!("the threshold is {value}");
@@ -128,7 +128,14 @@ impl Policy {
             Some(stored) => Threshold { value, ..stored.clone() },
             None => Threshold::stated(value),
         };
-        Ok(Policy { threshold: Some(threshold), ..self.clone() })
+        Ok(self.by_stated(threshold))
+    }
+
+    /// The same with a threshold that somebody states: it decides alone. A reading in which nothing is over it is acted upon,
+    /// however likely it is right; the confidence is still given.
+    pub fn by_stated(&self, threshold: Threshold) -> Self {
+        let trust = self.trust.as_ref().map(Trust::of_any_confidence);
+        Policy { threshold: Some(threshold), trust, ..self.clone() }
     }
 
     /// Forgets the spans that are too doubtful, unless they are unknown: those are asked about.
@@ -329,6 +336,18 @@ mod tests {
         Hypothesis { start, end, slot: 0, boundaries: 0.9, probability: 0.9, disagreement: 0.1 }
     }
 
+    fn trust(act_from: f64) -> Trust {
+        let nothing = Expected::default();
+        Trust {
+            confidence: Confidence::fit(&[]),
+            out_of_scope: ReadingScore::default(),
+            reject_above: Some(3.0),
+            act_from,
+            known: nothing,
+            new: nothing,
+        }
+    }
+
     /// Of five words, of which the second is one span and the last two are another.
     fn two_spans() -> Assessment {
         Assessment { tokens: vec![9.0, 5.0, 9.0, 7.0, 7.0], spans: vec![5.0, 7.0], ..Assessment::default() }
@@ -395,15 +414,7 @@ mod tests {
             spans: vec![span(1, 2), span(3, 5)],
             ..Decoded::default()
         };
-        let trust = Trust {
-            confidence: Confidence::fit(&[]),
-            out_of_scope: ReadingScore::default(),
-            reject_above: Some(3.0),
-            act_from: 0.6,
-            known: Expected::default(),
-            new: Expected::default(),
-        };
-        let policy = Policy { trust: Some(trust), ..Policy::never(Scorer::Span(SpanScore::default())) };
+        let policy = Policy { trust: Some(trust(0.6)), ..Policy::never(Scorer::Span(SpanScore::default())) };
         let check = |reading: f64, [first, second, outside, intent]: [f64; 4], spans: [bool; 2], about| {
             let confidences = Confidences {
                 reading,
@@ -427,10 +438,37 @@ mod tests {
             assert_eq!(policy.decide(&assessment, &decoded).reject, expected);
         }
         // What is unknown is asked about, whatever the rest is.
-        let unknown = policy.with_threshold(6.0).unwrap();
+        let stored = Some(Threshold::stated(6.0));
+        let unknown = Policy { threshold: stored, ..policy.clone() };
         let assessment = Assessment { confidences: Some(Confidences::default()), ..two_spans() };
         assert_eq!(unknown.decide(&assessment, &decoded).spans, [false, true]);
         assert_eq!(unknown.decide(&assessment, &decoded).about, None);
+    }
+
+    #[test]
+    fn a_stated_threshold_decides_alone() {
+        let decoded = Decoded {
+            labels: vec![0, 1, 0, 1, 2],
+            spans: vec![span(1, 2), span(3, 5)],
+            ..Decoded::default()
+        };
+        let confidences = Confidences {
+            reading: 0.1,
+            spans: vec![0.1, 0.2],
+            outside: vec![(0..1, 0.3), (2..3, 0.3)],
+            suspects: vec![0..1, 2..3],
+            intent: Some(0.05),
+        };
+        let assessment = Assessment { confidences: Some(confidences), ..two_spans() };
+        let never = Policy::never(Scorer::Span(SpanScore::default()));
+        let trusting = Policy { trust: Some(trust(0.6)), ..never };
+        assert_eq!(trusting.decide(&assessment, &decoded).about, Some(Part::Intent));
+        for (threshold, spans) in [(8.0, [false; 2]), (6.0, [false, true]), (4.0, [true; 2])] {
+            let stated = trusting.with_threshold(threshold).unwrap();
+            let verdict = stated.decide(&assessment, &decoded);
+            assert_eq!((&verdict.spans[..], verdict.about), (&spans[..], None), "{threshold}");
+            assert_eq!(stated.trust.unwrap().confidence, trust(0.6).confidence);
+        }
     }
 
     #[test]

@@ -47,6 +47,14 @@ pub struct Expected {
     pub wrong_acts: usize,
 }
 
+impl Trust {
+    /// The same confidence, but with any of it a reading is acted upon; what that gives was never counted.
+    pub(super) fn of_any_confidence(&self) -> Self {
+        let nothing = Expected::default();
+        Trust { act_from: 0.0, known: nothing, new: nothing, ..self.clone() }
+    }
+}
+
 impl Expected {
     /// Counts readings with their confidence and whether they are right.
     pub(crate) fn count(readings: &[(f64, bool)], act_from: f64) -> Self {
