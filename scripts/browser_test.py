@@ -353,12 +353,18 @@ def markup_in_a_concept_is_text(page):
 
 
 def question_about(server, part):
-    """An utterance of the shipped corpus that raises a question about this part of its reading, and its annotation."""
+    """
+    An utterance of the shipped corpus that raises a question about this part of its reading, and its annotation. If it is
+    about words, training had none of them: others are not taken from memory where the tagger knows better.
+    """
+    known = set((REPOSITORY / "data/concepts/train/seq.in").read_text().split())
+    is_new = lambda text, about: known.isdisjoint(text.encode()[about.get("start", 0):about.get("end", 0)].decode().split())
     for split in ["new", "test", "valid"]:
         texts = (REPOSITORY / f"data/concepts/{split}/seq.in").read_text().splitlines()
         for first in range(0, len(texts), 50):
             for answer in server.call("POST", "/v1/annotate", {"texts": texts[first:first + 50]})["annotations"]:
-                if part in answer.get("about", {}) and answer["about"]["options"]:
+                about = answer.get("about", {})
+                if part in about and about["options"] and is_new(answer["text"], about):
                     return answer["text"], server.annotate(answer["text"])
     raise AssertionError(f"no utterance of the corpus raises a question about {part}")
 
@@ -407,7 +413,7 @@ def how_sure_it_is_stands_in_the_details(page):
     text = "Wake me at six with Snugglebarn!"
     answer = page.server.annotate(text)
     page.type(text)
-    of = lambda share: f"right with a confidence of {round(100 * share)} %"
+    of = lambda share: f"confidence {round(100 * share)} %"
     assert page.one("#confidence").text == of(answer["confidence"])
     assert page.one("#intent-confidence").text == of(answer["intent"]["confidence"])
     span, outside = answer["spans"][0], answer["outside"][0]

@@ -143,10 +143,16 @@ impl<'a> Picture<'a> {
             let hint = "models of the span tagger have it if they were trained by this version, and a set needs utterances";
             return Err(Error::Setting { problem, hint: hint.to_owned() });
         };
-        self.format.write(&trusted.picture(&split.display().to_string()), self.path)?;
+        self.format.write(&trusted.picture(&last_two(split).display().to_string()), self.path)?;
         note(format_args!("{}: risk and coverage", self.path.display()));
         Ok(())
     }
+}
+
+/// The name of a split and of the data that it is of.
+fn last_two(split: &Path) -> PathBuf {
+    let names: Vec<_> = split.components().collect();
+    names[names.len().saturating_sub(2)..].iter().collect()
 }
 
 /// What the model does about how sure it is.

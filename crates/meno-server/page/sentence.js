@@ -54,12 +54,12 @@ function drawIntent({ intent, confidence }) {
     $("intent").textContent = intent.name;
     $("intent-score").textContent = percent(intent.probability);
     $("intent-confidence").textContent =
-      intent.confidence == null ? "" : `right with a confidence of ${percent(intent.confidence)}`;
+      intent.confidence == null ? "" : `confidence ${percent(intent.confidence)}`;
     fill("intent-gauge", intent.probability);
   }
   $("confidence-row").hidden = confidence == null;
   if (confidence != null) {
-    $("confidence").textContent = `right with a confidence of ${percent(confidence)}`;
+    $("confidence").textContent = `confidence ${percent(confidence)}`;
     fill("confidence-gauge", confidence);
   }
 }
