@@ -240,7 +240,7 @@ fn what_is_trusted_is_counted() {
         let areas = ["aurc_best", "aurc"].map(|name| trust[name].as_f64().unwrap());
         assert!(areas[0] <= areas[1] + 1e-9, "{trust}");
         let wrong = trust["wrong"].as_f64().unwrap();
-        assert!(wrong >= 33.3 && wrong < 100.0, "two contradict the training set: {trust}");
+        assert!((33.3..100.0).contains(&wrong), "two contradict the training set: {trust}");
     }
     // A stated threshold decides alone: above all that is found everything is acted upon, however unsure the reading is.
     assert_eq!(
