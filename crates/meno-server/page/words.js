@@ -12,9 +12,13 @@ export const plain = (name) => name.split(".").at(-1).replaceAll("_", " ");
 const either = (names) => [names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" or ");
 
 /** The decision in words. */
-export function reason({ decision, about, spans, tokens, threshold, confidence }, model) {
+export function reason({ decision, because, about, spans, tokens, threshold, confidence }, model) {
   if (tokens.length === 0) return "There is no word.";
-  if (decision === "reject") return "This is unlike everything that the model was trained on.";
+  if (decision === "reject") {
+    return because === "language"
+      ? "This is in another language than what the model was trained on."
+      : "This is unlike everything that the model was trained on.";
+  }
   if (decision === "ask") {
     const unsure = `I am only ${percent(confidence)} sure of the whole reading`;
     if (about.intent != null) {
