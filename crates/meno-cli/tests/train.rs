@@ -57,6 +57,33 @@ fn a_language_can_be_stated() {
 }
 
 #[test]
+fn open_slots_are_stated_and_said() {
+    let dir = tiny_dataset();
+    let stated = run(dir.path(), "train data -o m --epochs 1 --open city");
+    assert!(stated.contains("\nopen   slots that have more values than the data: city\n"), "{stated}");
+    check(
+        dir.path(),
+        &format!("train data -o m {FOR_EVER} --open city,planet"),
+        &expect![[r#"
+            exit 2
+            ---
+            error: `planet` is to be open, but the data has no such slot
+            hint: its slots are artist, city, song, time
+        "#]],
+    );
+    check(
+        dir.path(),
+        &format!("train data -o m {FOR_EVER} --open city --architecture slot-gated"),
+        &expect![[r#"
+            exit 2
+            ---
+            error: open slots are of the span tagger: the slot-gated one does not replace values
+            hint: leave out --open or --architecture slot-gated
+        "#]],
+    );
+}
+
+#[test]
 fn tells_how_it_went() {
     let dir = tiny_dataset();
     let output = run(dir.path(), &format!("train data -o m --epochs 2 {SMALL}"));
