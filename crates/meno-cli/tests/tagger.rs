@@ -242,11 +242,9 @@ fn what_is_trusted_is_counted() {
         let wrong = trust["wrong"].as_f64().unwrap();
         assert!((33.3..100.0).contains(&wrong), "two contradict the training set: {trust}");
     }
-    // A stated threshold decides alone: above all that is found everything is acted upon, however unsure the reading is.
-    assert_eq!(
-        evaluated("--threshold 99")["trust"]["acts"],
-        100.0 - evaluated("")["trust"]["rejects"].as_f64().unwrap()
-    );
+    // A stated threshold decides alone: above all that is found nothing is asked about, however unsure the reading is.
+    assert_eq!(evaluated("--threshold 99")["trust"]["asks"], 0.0);
+    assert!(evaluated("")["trust"]["asks"].as_f64() > Some(0.0));
     let table = run(dir.path(), "eval m mixed");
     assert!(table.contains("\nacts from a confidence of 0.60\nread wrongly"), "{table}");
 }

@@ -132,7 +132,8 @@ impl Policy {
     }
 
     /// The same with a threshold that somebody states: it decides alone. A reading in which nothing is over it is acted upon,
-    /// however likely it is right; the confidence is still given.
+    /// however likely it is right; the confidence is still given. What is out of scope is told by the words, not by the reading,
+    /// so that it does not depend on the threshold.
     pub fn by_stated(&self, threshold: Threshold) -> Self {
         let trust = self.trust.as_ref().map(Trust::of_any_confidence);
         Policy { threshold: Some(threshold), trust, ..self.clone() }
@@ -175,13 +176,10 @@ impl Policy {
         let is_unknown = |&uncertainty: &f64| {
             self.threshold.as_ref().is_some_and(|threshold| threshold.is_unknown(uncertainty))
         };
-        let is_out_of_scope =
-            |highest: f64| !decoded.labels.is_empty() && self.out_of_scope(assessment, decoded) > highest;
         let is_foreign = |highest: f64| assessment.foreignness > highest;
-        let reject = match (self.reject_foreign, self.reject_above(assessment)) {
-            (Some(highest), _) if is_foreign(highest) => Some(Rejection::Language),
-            (_, Some(highest)) if is_out_of_scope(highest) => Some(Rejection::OutOfScope),
-            _ => None,
+        let reject = match self.reject_foreign {
+            Some(highest) if is_foreign(highest) => Some(Rejection::Language),
+            _ => self.is_out_of_scope(assessment, decoded).then_some(Rejection::OutOfScope),
         };
         let mut spans: Vec<bool> = assessment.spans.iter().map(is_unknown).collect();
         let is_asked = reject.is_some() || spans.contains(&true);
@@ -211,12 +209,14 @@ impl Policy {
         assessment.out_of_scope.unwrap_or_else(|| self.out_of_scope.of(decoded))
     }
 
-    /// Above which such score it is rejected.
-    fn reject_above(&self, assessment: &Assessment) -> Option<f64> {
-        match (&self.trust, assessment.out_of_scope) {
-            (Some(trust), Some(_)) => trust.reject_above,
-            _ => self.reject,
-        }
+    /// Whether it is too unlike it: by the score of the reading if there is a limit to that, else by that of the words.
+    fn is_out_of_scope(&self, assessment: &Assessment, decoded: &Decoded) -> bool {
+        let limit = self.trust.as_ref().and_then(|trust| trust.reject_above);
+        let is_above = match limit.zip(assessment.out_of_scope) {
+            Some((highest, score)) => score > highest,
+            None => self.reject.is_some_and(|highest| self.out_of_scope.of(decoded) > highest),
+        };
+        is_above && !decoded.labels.is_empty()
     }
 
     /// The part of a reading that is least likely right, if the reading is not trusted: what to ask about.
@@ -467,7 +467,10 @@ mod tests {
             let stated = trusting.with_threshold(threshold).unwrap();
             let verdict = stated.decide(&assessment, &decoded);
             assert_eq!((&verdict.spans[..], verdict.about), (&spans[..], None), "{threshold}");
-            assert_eq!(stated.trust.unwrap().confidence, trust(0.6).confidence);
+            assert_eq!(stated.trust.as_ref().unwrap().confidence, trust(0.6).confidence);
+            let unlike = Assessment { out_of_scope: Some(3.1), ..assessment.clone() };
+            assert!(trusting.decide(&unlike, &decoded).reject.is_some());
+            assert_eq!(stated.decide(&unlike, &decoded).reject, None);
         }
     }
 

@@ -48,10 +48,10 @@ pub struct Expected {
 }
 
 impl Trust {
-    /// The same confidence, but with any of it a reading is acted upon; what that gives was never counted.
+    /// The same confidence, but with any of it a reading is acted upon, none is rejected by it; what that gives was never counted.
     pub(super) fn of_any_confidence(&self) -> Self {
         let nothing = Expected::default();
-        Trust { act_from: 0.0, known: nothing, new: nothing, ..self.clone() }
+        Trust { act_from: 0.0, reject_above: None, known: nothing, new: nothing, ..self.clone() }
     }
 }
 
