@@ -261,10 +261,12 @@ mod tests {
     #[test]
     fn the_points_of_the_curves() {
         let curves = Curves::of(&readings(".A xA .Q xR")).unwrap();
-        let third = 100.0 / 3.0;
-        assert_eq!(curves.confidence, [(25.0, 0.0), (50.0, 50.0), (75.0, third), (100.0, 50.0)]);
-        assert_eq!(curves.probability, [(25.0, 100.0), (50.0, 50.0), (75.0, 2.0 * third), (100.0, 50.0)]);
-        assert_eq!(curves.best, [(25.0, 0.0), (50.0, 0.0), (75.0, third), (100.0, 50.0)]);
+        let rounded = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
+            points.iter().map(|&(coverage, risk)| (coverage, risk.round())).collect()
+        };
+        assert_eq!(rounded(&curves.confidence), [(25.0, 0.0), (50.0, 50.0), (75.0, 33.0), (100.0, 50.0)]);
+        assert_eq!(rounded(&curves.probability), [(25.0, 100.0), (50.0, 50.0), (75.0, 67.0), (100.0, 50.0)]);
+        assert_eq!(rounded(&curves.best), [(25.0, 0.0), (50.0, 0.0), (75.0, 33.0), (100.0, 50.0)]);
         assert_eq!(curves.acts, Some((50.0, 50.0)));
         let never = Curves::of(&readings(".Q xR")).unwrap();
         assert_eq!(never.acts, None);
