@@ -220,7 +220,7 @@ impl std::fmt::Display for DatasetStats {
 fn open_slots(train: &Corpus) -> Result<Vec<String>> {
     match train.utterances.iter().all(|utterance| utterance.words.is_empty()) {
         true => Ok(Vec::new()),
-        false => meno::train::open(train, &TrainSettings::default()),
+        false => meno::train::looks_open(train, &TrainSettings::default()),
     }
 }
 

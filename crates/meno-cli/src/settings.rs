@@ -6,7 +6,7 @@ use meno::corpus::conll::Layout;
 use meno::decision::{BUDGET, Policy, PolicySettings, Threshold};
 use meno::memory::Spelling;
 use meno::syntax::phrase::Rule;
-use meno::train::{Architecture, Calibration, CalibrationSettings, TrainSettings};
+use meno::train::{Calibration, CalibrationSettings, TrainSettings};
 use meno::{Error, Model, Result};
 
 use crate::output::note;
@@ -105,8 +105,8 @@ impl TrainArgs {
 
     /// `base` with what was typed.
     pub fn over(&self, mut base: TrainSettings) -> TrainSettings {
-        if let (Architecture::SpanTagger(tagger), Some(open)) = (&mut base.architecture, &self.open) {
-            tagger.replacement.open = Some(open.clone());
+        if let Some(open) = &self.open {
+            base = base.with_open(open.clone());
         }
         TrainSettings {
             epochs: self.epochs.unwrap_or(base.epochs),

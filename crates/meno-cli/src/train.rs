@@ -11,7 +11,8 @@ use meno::decision::{Expected, Growth, Policy, PolicySettings, Threshold, Trust}
 use meno::engine::Record;
 use meno::metrics::{Mode, Report};
 use meno::train::{
-    Architecture, Checkpoint, Options, Outcome, TrainSettings, UNDETERMINED, fit, language, open,
+    Architecture, Checkpoint, Options, Outcome, TrainSettings, UNDETERMINED, fit, language, looks_open,
+    with_open_slots,
 };
 use meno::{Error, Model, Result, atomic};
 use serde::Serialize;
@@ -111,9 +112,12 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
         print(config::print(&settings(&args, None)?))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let job = Job::new(args)?;
+    let mut job = Job::new(args)?;
     let interrupt = Interrupt::listen();
     let mut watcher = Watcher::new(Some(&interrupt), style.stderr).with_lines();
+    if job.resume.is_none() {
+        job.settings = with_open_slots(&job.data.train, &job.settings, job.threads, &mut watcher)?;
+    }
     let options = Options {
         policy: job.policy.clone(),
         threads: job.threads,
@@ -206,7 +210,7 @@ impl Job {
             record: model.record(),
             unknown: Unknown::of(model),
             trust: model.policy().trust.as_ref(),
-            open: open(&self.data.train, &self.settings)?,
+            open: looks_open(&self.data.train, &self.settings)?,
             test,
         };
         if self.json {
@@ -378,6 +382,11 @@ fn expectations(trust: &Trust) -> Vec<String> {
     let mut lines = vec![line("expect", "on what is like the data", &trust.known)];
     if trust.new.utterances > 0 {
         lines.push(line("      ", "on slot values that it has never seen", &trust.new));
+    }
+    if trust.known.acts == 0 {
+        lines.push(
+            "        no confidence keeps the promise on what was held out, so it acts on nothing".to_owned(),
+        );
     }
     lines
 }

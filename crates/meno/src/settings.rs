@@ -194,6 +194,14 @@ impl TrainSettings {
         TrainSettings { architecture, ..TrainSettings::slot_gated() }
     }
 
+    /// The same with these slots open, for a span tagger.
+    pub fn with_open(mut self, slots: Vec<String>) -> Self {
+        if let Architecture::SpanTagger(tagger) = &mut self.architecture {
+            tagger.replacement.open = Some(slots);
+        }
+        self
+    }
+
     /// What only a span tagger has, if that is trained.
     pub fn span_tagger(&self) -> Option<&SpanTaggerSettings> {
         match &self.architecture {

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use meno::metrics::Mode;
-use meno::train::{Options, TrainSettings, fit};
+use meno::train::{Options, TrainSettings, fit, with_open_slots};
 use meno::{Error, Result};
 use meno_experiment::Spread;
 use serde::{Deserialize, Serialize};
@@ -96,6 +96,7 @@ impl Row {
             })?;
             let (start, mut watcher) = (Instant::now(), Watcher::new(None, style.stderr));
             let options = Options { threads: threads(args.threads), trust: false, ..Options::default() };
+            let settings = with_open_slots(&dataset.train, &settings, options.threads, &mut watcher)?;
             let model =
                 fit(&dataset.train, dataset.validation(), &settings, options, &mut watcher)?.finished()?;
             watcher.finish();

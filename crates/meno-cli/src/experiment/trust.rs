@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use meno::corpus::{self, Corpus};
 use meno::decision::PolicySettings;
-use meno::train::{HeldOutReadings, Options, TrainSettings, fit};
+use meno::train::{HeldOutReadings, Options, TrainSettings, fit, with_open_slots};
 use meno::{Error, Result, atomic};
 use meno_experiment::trust::{TrustReport, out_of_scope_auroc};
 use serde::Serialize;
@@ -177,6 +177,7 @@ fn measure(args: &Args, path: &Path, seed: u64, texts: &[&str], style: Style) ->
     let policy =
         PolicySettings { wrong_act_cost: args.wrong_act_cost, risk: args.risk, ..PolicySettings::default() };
     let options = Options { threads: threads(args.threads), policy, ..Options::default() };
+    let settings = with_open_slots(&data.train, &settings, options.threads, &mut watcher)?;
     let model = fit(&data.train, data.validation(), &settings, options, &mut watcher)?.finished()?;
     watcher.finish();
     let seconds = start.elapsed().as_secs_f64();

@@ -62,7 +62,7 @@ pub use new_concepts::{NewValue, NewValues};
 pub use rasa::is_passed_over;
 pub use scheme::Scheme;
 #[cfg(feature = "train")]
-pub(crate) use values::WithoutValues;
+pub(crate) use values::{WithoutValues, values_of};
 
 pub use crate::utterance::{Corpus, Utterance};
 

@@ -19,7 +19,7 @@ const FEW: usize = 3;
 const KNOWN: f32 = 0.1;
 
 /// A value of a slot.
-type Value<'a> = (&'a str, Vec<&'a str>);
+pub(crate) type Value<'a> = (&'a str, Vec<&'a str>);
 
 /// A part of a corpus, and what was held out of it.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ impl Corpus {
     }
 }
 
-fn values_of(utterance: &Utterance) -> impl Iterator<Item = Value<'_>> {
+pub(crate) fn values_of(utterance: &Utterance) -> impl Iterator<Item = Value<'_>> {
     label::iter_spans(&utterance.labels).map(|span| {
         let words = &utterance.words[span.start..span.end];
         (span.slot, words.iter().map(String::as_str).collect())

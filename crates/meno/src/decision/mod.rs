@@ -296,11 +296,12 @@ impl PolicySettings {
         }
     }
 
-    /// Refuses a promise that so many spans to validate on cannot keep, before anything is trained. A tagger finds about as
-    /// many as there are.
-    pub(crate) fn check_promise(&self, n_spans: usize) -> Result<()> {
-        match self.false_alarm {
-            Some(share) if n_spans > 0 => spans::conformal_rank(share, n_spans).map(|_| ()),
+    /// Refuses a promise that so many utterances and spans to validate on cannot keep, before anything is trained. A tagger
+    /// finds about as many spans as there are.
+    pub(crate) fn check_promise(&self, n_utterances: usize, n_spans: usize) -> Result<()> {
+        match (self.false_alarm, self.risk) {
+            (Some(share), _) if n_spans > 0 => spans::conformal_rank(share, n_spans).map(|_| ()),
+            (_, Some(risk)) => trust::demand_enough(risk, n_utterances),
             _ => Ok(()),
         }
     }

@@ -85,31 +85,36 @@ pub(crate) fn act_from_cost(cost: f64) -> f64 {
 }
 
 /// The least confidence with which at most this share of the acts is wrong, by readings with their confidence and whether they
-/// are right, of utterances like those to come.
+/// are right, of utterances like those to come; 1, with which nothing is acted upon, if there is none.
 ///
 /// For every higher confidence the share of errors, with one more than was seen, is no larger either (as in conformal
 /// selection, Jin and Candès 2023, with the share of false discoveries among those selected).
-pub(crate) fn act_from_risk(risk: f64, readings: &[(f64, bool)]) -> Result<f64> {
+pub(crate) fn act_from_risk(risk: f64, readings: &[(f64, bool)]) -> f64 {
     let mut readings = readings.to_vec();
     readings.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let (mut n_wrong, mut best) = (0, None);
+    let (mut n_wrong, mut best) = (0, 1.0);
     for (idx, &(confidence, is_right)) in readings.iter().enumerate() {
         n_wrong += usize::from(!is_right);
         let is_last = readings.get(idx + 1).is_none_or(|next| next.0 < confidence);
         if is_last && (n_wrong + 1) as f64 <= risk * (idx + 2) as f64 {
-            best = Some(confidence);
+            best = confidence;
         }
     }
-    best.ok_or_else(|| {
-        let n = readings.len();
-        Error::Threshold {
-            problem: format!("{n} held-out utterances promise no share of {risk} wrong acts"),
-            hint: format!(
-                "with {n} utterances that are all right the smallest share is {:.3}; more utterances, or a larger share, \
-                 or the cost of a wrong act instead of a promise",
-                1.0 / (n + 1) as f64
-            ),
-        }
+    best
+}
+
+/// Refuses a share of wrong acts that so many utterances cannot promise even if all are read rightly.
+pub(super) fn demand_enough(risk: f64, n_utterances: usize) -> Result<()> {
+    let smallest = 1.0 / (n_utterances + 1) as f64;
+    if smallest <= risk {
+        return Ok(());
+    }
+    Err(Error::Threshold {
+        problem: format!("{n_utterances} held-out utterances promise no share of {risk} wrong acts"),
+        hint: format!(
+            "the smallest share that they can promise is {smallest:.4}; more utterances, or a larger share, or the cost of a \
+             wrong act instead of a promise"
+        ),
     })
 }
 
@@ -134,11 +139,18 @@ mod tests {
     fn risk_is_promised_with_one_error_more_than_was_seen() {
         // Of the first ten all are right: (0 + 1) / 11 <= 0.1. With the error: 2 / 12, then it never falls to 0.1 again.
         let some = readings("..........x...");
-        assert_eq!(act_from_risk(0.1, &some).unwrap(), some[9].0);
-        assert_eq!(act_from_risk(0.2, &some).unwrap(), some[13].0);
-        let error = act_from_risk(0.05, &some).unwrap_err();
-        assert_eq!(error.to_string(), "14 held-out utterances promise no share of 0.05 wrong acts");
-        assert!(act_from_risk(0.5, &[]).is_err());
+        assert_eq!(act_from_risk(0.1, &some), some[9].0);
+        assert_eq!(act_from_risk(0.2, &some), some[13].0);
+        // Errors come too early for a smaller share: nothing is acted upon.
+        assert_eq!(act_from_risk(0.05, &some), 1.0);
+        assert_eq!(act_from_risk(0.5, &readings("x.")), 1.0);
+    }
+
+    #[test]
+    fn too_few_utterances_promise_nothing() {
+        assert!(demand_enough(0.05, 19).is_ok());
+        let error = demand_enough(0.05, 18).unwrap_err();
+        assert_eq!(error.to_string(), "18 held-out utterances promise no share of 0.05 wrong acts");
     }
 
     #[test]

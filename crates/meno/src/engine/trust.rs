@@ -2,7 +2,6 @@
 
 use super::policy::HeldOut;
 use super::{Model, Worker};
-use crate::Result;
 use crate::decision::{
     Expected, Policy, PolicySettings, Trust, WRONG_ACT_COST, act_from_cost, act_from_risk,
     reject_readings_above,
@@ -46,7 +45,7 @@ impl Readings {
     }
 
     /// What is fitted, and what it gives on one half if it is fitted on the other.
-    pub(crate) fn trust(&self, settings: &PolicySettings) -> Result<Trust> {
+    pub(crate) fn trust(&self, settings: &PolicySettings) -> Trust {
         let (mut known, mut new) = (Vec::new(), Vec::new());
         for half in 0..2 {
             let confidence = self.fit(|idx| idx % 2 != half);
@@ -56,7 +55,7 @@ impl Readings {
             }
         }
         let act_from = match settings.risk {
-            Some(risk) => act_from_risk(risk, &known)?,
+            Some(risk) => act_from_risk(risk, &known),
             None => act_from_cost(settings.wrong_act_cost.unwrap_or(WRONG_ACT_COST)),
         };
         let (confidence, out_of_scope) = (self.fit(|_| true), ReadingScore::default());
@@ -65,14 +64,14 @@ impl Readings {
                 |judged: &Judged| out_of_scope.of(&confidence.of(&judged.signals), judged.foreignness);
             readings.iter().map(score).collect()
         };
-        Ok(Trust {
+        Trust {
             reject_above: reject_readings_above(scores(&self.natural), scores(&self.new)),
             confidence,
             out_of_scope,
             act_from,
             known: Expected::count(&known, act_from),
             new: Expected::count(&new, act_from),
-        })
+        }
     }
 
     /// All of them, for weights that many corpora have in common.

@@ -16,7 +16,7 @@ use crate::{Error, Model, Result};
 const PARTS: usize = 2;
 
 /// Epochs of a model of a part.
-fn epochs(settings: &TrainSettings) -> usize {
+pub(super) fn epochs(settings: &TrainSettings) -> usize {
     settings.epochs.div_ceil(2)
 }
 
@@ -35,7 +35,7 @@ pub(super) fn trust(
     part: &mut Part<'_>,
 ) -> Result<Option<Trust>> {
     match readings(model, train, natural, settings, part)? {
-        Some(readings) => readings.trust(policy).map(Some),
+        Some(readings) => Ok(Some(readings.trust(policy))),
         None => Ok(None),
     }
 }

@@ -9,8 +9,8 @@ use crate::metrics::{Evaluation, Mode, Report};
 use crate::utterance::Utterance;
 use crate::{Model, Result};
 
-/// Of fewer utterances than this the second opinion is worth having if it does no harm, of more if it does good.
-const FEW: usize = 2000;
+/// Of fewer utterances than this the second opinion is worth having if it does no harm beyond chance, of more if it does good.
+const FEW: usize = 3000;
 
 /// A model, what it was trained on, and what it was not.
 pub(super) struct Trained<'a> {
@@ -30,7 +30,9 @@ pub(super) fn consult(trained: &mut [Trained<'_>], n_utterances: usize) -> Resul
     }
     let together = evaluate(trained)?;
     let gain = together.intent_accuracy.map_or(0.0, |together| together - accuracy);
-    if gain > 0.0 || (gain == 0.0 && n_utterances < FEW) {
+    let n_held_out: usize = trained.iter().map(|trained| trained.held_out.len()).sum();
+    let chance = 2.0 * (accuracy * (100.0 - accuracy) / n_held_out.max(1) as f64).sqrt();
+    if gain > 0.0 || (gain >= -chance && n_utterances < FEW) {
         return Ok(together);
     }
     for trained in trained {

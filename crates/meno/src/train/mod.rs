@@ -8,6 +8,7 @@ mod cross_fit;
 mod folds;
 mod intents;
 mod language;
+mod open;
 mod replacement;
 pub(crate) mod slot_gated;
 mod span_tagger;
@@ -34,7 +35,9 @@ use crate::nn::{Layout, Network, Parameters, Schedule, Task, Trainer};
 use crate::text::Normalizer;
 use crate::{Error, Result};
 
-use replacement::{known_mentions, open_slots};
+use replacement::known_mentions;
+
+pub use open::{looks_open, with_open_slots};
 use slot_gated::SlotGatedTask;
 use span_tagger::SpanTaggerTask;
 
@@ -160,20 +163,6 @@ impl<'a> From<&'a Corpus> for Validation<'a> {
     }
 }
 
-/// The slots of a corpus that have more values than it shows, by the look of those that it has. The values of these are replaced
-/// in training, unless the settings name others.
-pub fn open(train: &Corpus, settings: &TrainSettings) -> Result<Vec<String>> {
-    let Some(tagger) = settings.span_tagger() else { return Ok(Vec::new()) };
-    match &tagger.replacement.open {
-        Some(open) => Ok(open.clone()),
-        None => {
-            let Fit { features, examples, network, .. } = Fit::new(train, None, settings)?;
-            let Untrained::SpanTagger { forms, .. } = network else { return Ok(Vec::new()) };
-            Ok(open_slots(&features, &examples, forms.vectors))
-        }
-    }
-}
-
 /// Trains a model with one thread for each core. The valid set chooses the best epoch and fits the policy.
 pub fn train(train: &Corpus, valid: &Corpus, settings: &TrainSettings) -> Result<Model> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
@@ -195,17 +184,22 @@ pub fn fit<'a>(
         demand_slots(train, tagger.replacement.open.as_deref().unwrap_or_default())?;
         let utterances = validation.utterances(train);
         let n_spans = utterances.iter().map(|utterance| label::iter_spans(&utterance.labels).count()).sum();
-        options.policy.check_promise(n_spans)?;
+        options.policy.check_promise(utterances.len(), n_spans)?;
     }
-    let threads = options.threads.max(1);
+    on_threads(options.threads, || match validation {
+        Validation::On(valid) => fit_on(train, valid, settings, options, watch),
+        Validation::Folds(n_folds) => folds::fit(train, n_folds, settings, options, watch),
+    })
+}
+
+/// Does some work with so many threads.
+fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let threads = threads.max(1);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
         .map_err(|e| Error::Threads { problem: format!("cannot start {threads} threads: {e}") })?;
-    pool.install(|| match validation {
-        Validation::On(valid) => fit_on(train, valid, settings, options, watch),
-        Validation::Folds(n_folds) => folds::fit(train, n_folds, settings, options, watch),
-    })
+    pool.install(work)
 }
 
 /// Refuses slots that are said to be open and are not there.

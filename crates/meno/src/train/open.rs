@@ -1,0 +1,168 @@
+//! Which slots have more values than a corpus shows.
+//!
+//! Some look so by their values. Others show it if the tagger misses values that were held out, and finds them once it is trained
+//! as if the slot were open. One slot after the other is tried, the one whose values are missed most often first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::folds::train_on;
+use super::replacement::open_slots;
+use super::{Fit, Part, TrainSettings, Untrained, Watch, cross_fit};
+use crate::corpus::{Corpus, WithoutValues, values_of};
+use crate::label;
+use crate::{Error, Model, Result};
+
+/// Of more utterances the tries would take too long, and a slot that is open has enough values to look so.
+const MOST_UTTERANCES: usize = 2500;
+
+/// How many slots are tried.
+const TRIES: usize = 3;
+
+/// A slot is tried if so many mentions of values that were held out are missed,
+const MISSED: usize = 5;
+
+/// and at least this share of them.
+const MISSED_SHARE: f64 = 0.5;
+
+/// A slot is open if so many more of them are found once it is trained as if it were, in standard deviations.
+const DEVIATIONS: f64 = 2.0;
+
+/// The slots that are open by the look of their values. The values of these are replaced in training, unless the settings name
+/// others.
+pub fn looks_open(train: &Corpus, settings: &TrainSettings) -> Result<Vec<String>> {
+    let Some(tagger) = settings.span_tagger() else { return Ok(Vec::new()) };
+    match &tagger.replacement.open {
+        Some(open) => Ok(open.clone()),
+        None => {
+            let Fit { features, examples, network, .. } = Fit::new(train, None, settings)?;
+            let Untrained::SpanTagger { forms, .. } = network else { return Ok(Vec::new()) };
+            Ok(open_slots(&features, &examples, forms.vectors))
+        }
+    }
+}
+
+/// The settings with the slots that are open by values that were held out; those that were given if there are no more than look so.
+pub fn with_open_slots(
+    train: &Corpus,
+    settings: &TrainSettings,
+    threads: usize,
+    watch: &mut (dyn Watch + Send),
+) -> Result<TrainSettings> {
+    let is_stated = settings.span_tagger().is_none_or(|tagger| tagger.replacement.open.is_some());
+    if is_stated || train.utterances.len() > MOST_UTTERANCES {
+        return Ok(settings.clone());
+    }
+    super::on_threads(threads, || {
+        let looks = looks_open(train, settings)?;
+        let found = find(train, settings, looks.clone(), watch)?;
+        Ok(if found == looks { settings.clone() } else { settings.clone().with_open(found) })
+    })
+}
+
+fn find(
+    train: &Corpus,
+    settings: &TrainSettings,
+    mut open: Vec<String>,
+    watch: &mut (dyn Watch + Send),
+) -> Result<Vec<String>> {
+    let Some(cut) = train.without_values(1, settings.seed).pop() else { return Ok(open) };
+    if cut.rest.utterances.iter().all(|utterance| utterance.words.is_empty()) {
+        return Ok(open);
+    }
+    let settings = TrainSettings { epochs: cross_fit::epochs(settings), ..settings.clone() };
+    let mut part = Part { watch, done: 0, epochs: settings.epochs };
+    let mut read = |open: &[String]| -> Result<Read> {
+        let settings = settings.clone().with_open(open.to_vec());
+        let model = train_on(&cut.rest, &settings, &mut part)?.ok_or(Error::Stopped)?;
+        part.done += settings.epochs;
+        part.epochs += settings.epochs;
+        Ok(Read::by(&model, &cut))
+    };
+    let mut best = read(&open)?;
+    for slot in best.candidates(&open) {
+        let tried = [&open[..], std::slice::from_ref(&slot)].concat();
+        let read = read(&tried)?;
+        if read.finds_more(&best, &slot) {
+            (open, best) = (tried, read);
+        }
+    }
+    Ok(open)
+}
+
+/// For each slot whether each mention of a value that was held out is found.
+struct Read(BTreeMap<String, Vec<bool>>);
+
+impl Read {
+    fn by(model: &Model, cut: &WithoutValues) -> Self {
+        let known: BTreeSet<_> = cut.rest.utterances.iter().flat_map(values_of).collect();
+        let mut worker = model.worker();
+        let mut is_found: BTreeMap<String, Vec<bool>> = BTreeMap::new();
+        for utterance in &cut.new.utterances {
+            let (labels, _) = worker.tag(&utterance.words);
+            let found: Vec<_> = label::iter_spans(&labels).collect();
+            for (span, value) in label::iter_spans(&utterance.labels).zip(values_of(utterance)) {
+                if !known.contains(&value) {
+                    is_found.entry(span.slot.to_owned()).or_default().push(found.contains(&span));
+                }
+            }
+        }
+        Read(is_found)
+    }
+
+    /// The slots to try, the one whose values are missed most often first.
+    fn candidates(&self, open: &[String]) -> Vec<String> {
+        let n_missed = |is_found: &[bool]| is_found.iter().filter(|is_found| !**is_found).count();
+        let is_candidate = |(slot, is_found): &(&String, &Vec<bool>)| {
+            let n_missed = n_missed(is_found);
+            !open.contains(slot)
+                && n_missed >= MISSED
+                && n_missed as f64 >= MISSED_SHARE * is_found.len() as f64
+        };
+        let mut candidates: Vec<_> = self.0.iter().filter(is_candidate).collect();
+        candidates.sort_by_key(|(_, is_found)| std::cmp::Reverse(n_missed(is_found)));
+        candidates.into_iter().take(TRIES).map(|(slot, _)| slot.clone()).collect()
+    }
+
+    /// Whether more mentions of a slot are found than chance gives, by those that only one of the two finds.
+    fn finds_more(&self, other: &Read, slot: &str) -> bool {
+        let (mut gained, mut lost) = (0.0, 0.0);
+        for (this, other) in self.0[slot].iter().zip(&other.0[slot]) {
+            gained += f64::from(u8::from(*this && !other));
+            lost += f64::from(u8::from(!this && *other));
+        }
+        gained - lost > DEVIATIONS * f64::sqrt(gained + lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `+` is found, `-` is missed.
+    fn read(slots: &[(&str, &str)]) -> Read {
+        let mentions = |signs: &str| signs.chars().map(|sign| sign == '+').collect();
+        Read(slots.iter().map(|(slot, signs)| ((*slot).to_owned(), mentions(signs))).collect())
+    }
+
+    #[test]
+    fn slots_are_tried_whose_values_are_missed() {
+        let read = read(&[
+            ("area", "-----+"),
+            ("name", "-------+"),
+            ("few", "----"),
+            ("found", "------+++++++"),
+            ("open", "--------"),
+        ]);
+        assert_eq!(read.candidates(&["open".to_owned()]), ["name", "area"]);
+    }
+
+    #[test]
+    fn a_slot_is_open_if_many_more_of_its_values_are_found() {
+        let finds_more =
+            |after: &str, before: &str| read(&[("s", after)]).finds_more(&read(&[("s", before)]), "s");
+        // 5 > 2 sqrt(5), 4 is not above 2 sqrt(4), and 6 - 1 is not above 2 sqrt(7).
+        assert!(finds_more("+++++---", "--------"));
+        assert!(!finds_more("++++----", "--------"));
+        assert!(!finds_more("++++++--", "------+-"));
+    }
+}
