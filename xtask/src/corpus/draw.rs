@@ -407,6 +407,10 @@ fn label(parts: &[Part], intent: &str) -> Utterance {
             Part::Value { words: value, slot, new, .. } => {
                 let (lead, value) = without_lead(value);
                 words.extend(lead.split_whitespace().map(str::to_owned));
+                if words.last().is_some_and(|word| word == "a") && wants_an(value) {
+                    words.pop();
+                    words.push("an".to_owned());
+                }
                 let start = words.len();
                 words.extend(value.split(' ').map(str::to_owned));
                 let end = words.len();
@@ -425,6 +429,12 @@ fn label(parts: &[Part], intent: &str) -> Utterance {
         intent: intent.to_owned(),
         line: 0,
     }
+}
+
+/// Whether "an" stands before these words.
+fn wants_an(words: &str) -> bool {
+    let starts = |with: &[&str]| with.iter().any(|start| words.starts_with(start));
+    starts(&["a", "e", "i", "o", "u", "8", "11 ", "18 "]) && !starts(&["one", "uni", "use", "uk", "eu"])
 }
 
 fn number(mut utterances: Vec<Utterance>) -> Vec<Utterance> {

@@ -9,7 +9,7 @@ pub struct Settings {
     pub slots: &'static [Slot],
     /// Slots of which two side by side would be one value, such as "friday" + "at nine" where a time is one value.
     pub joined: &'static [&'static str],
-    /// Whether words may have digits and the marks inside them: `7:30`, `21st`.
+    /// Whether words may have digits and the marks inside them: `7:30`, `21st`, `r&b`.
     pub digits: bool,
     pub min_patterns: usize,
     pub min_sentences: usize,
@@ -104,7 +104,7 @@ pub const ASSISTANT: Settings = Settings {
     digits: true,
     min_patterns: 600,
     min_sentences: 190,
-    sizes: [4500, 500, 600, 500],
+    sizes: [6000, 500, 600, 500],
     n_double: 40,
     head: 50,
     held_out_values: 16,
