@@ -157,10 +157,9 @@ pub fn misspell(utterance: &mut Utterance, settings: &Settings, random: &mut Ran
             None => true,
             Some(slot) => slot.is_some_and(|slot| !slot.closed),
         };
-        if may && word.len() > 3 && word.bytes().all(|letter| letter.is_ascii_lowercase()) {
-            if random.below(1000) < settings.typos {
-                *word = typo(word, random);
-            }
+        let long = word.len() > 3 && word.bytes().all(|letter| letter.is_ascii_lowercase());
+        if may && long && random.below(1000) < settings.typos {
+            *word = typo(word, random);
         }
     }
 }

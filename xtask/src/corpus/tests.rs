@@ -78,8 +78,8 @@ fn a_fair_share_of_test_is_new_to_a_model() {
 #[test]
 fn every_kind_of_request_of_the_assistant_is_met_often_enough() {
     let splits = splits(&ASSISTANT);
-    for (name, utterances) in splits.named() {
-        assert_eq!(intents(utterances).len(), 21, "{name}");
+    for utterances in [&splits.train, &splits.valid, &splits.test] {
+        assert_eq!(intents(utterances).len(), 21);
     }
     for intent in intents(&splits.train) {
         let n = splits.train.iter().filter(|utterance| utterance.intent == intent).count();
