@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-mod concepts;
+mod corpus;
 mod dist;
 mod licenses;
 mod tidy;
@@ -11,8 +11,13 @@ mod tidy;
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let args: Vec<String> = std::env::args().skip(1).collect();
-    match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["concepts"] => write_concepts(&root.join("data/concepts")),
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    if let [name] = args.as_slice()
+        && let Some(settings) = corpus::CORPORA.iter().find(|settings| settings.name == *name)
+    {
+        return write_corpus(&root.join("data").join(name), settings);
+    }
+    match args.as_slice() {
         ["dist"] => dist::run(&root),
         ["licenses", options @ ..] => licenses::run(&root, options),
         ["tidy", options @ ..] => tidy::run(&root, options),
@@ -26,7 +31,8 @@ fn main() -> ExitCode {
 fn usage() -> String {
     format!(
         "usage: cargo xtask TASK\n\n\
-        tasks:\n  concepts    write data/concepts from data/concepts/source and print its statistics\n  \
+        tasks:\n  assistant   write data/assistant from data/assistant/source and print its statistics\n  \
+        concepts    the same for data/concepts\n  \
         dist        build the program as it is given away and pack it into target/dist\n  \
         licenses    write the notices of all crates, and hold them against deny.toml [{}]\n  \
         tidy        check what must hold of the tree [{}]",
@@ -35,8 +41,8 @@ fn usage() -> String {
     )
 }
 
-fn write_concepts(dir: &Path) -> ExitCode {
-    match concepts::run(dir) {
+fn write_corpus(dir: &Path, settings: &'static corpus::Settings) -> ExitCode {
+    match corpus::run(dir, settings) {
         Ok(stats) => {
             print!("{stats}");
             ExitCode::SUCCESS

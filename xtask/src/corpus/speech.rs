@@ -1,9 +1,11 @@
-//! Makes an utterance sound spoken: openers, closers, fillers, repetitions, restarts and self-repairs.
+//! Makes an utterance sound spoken, or typed: openers, closers, fillers, repetitions, restarts, self-repairs and typos.
 //!
 //! What is strewn in is never labelled; a value that is taken back ("at seven no at eight") is still a value.
 
+use meno::corpus::Utterance;
 use meno::random::Random;
 
+use super::settings::Settings;
 use super::source::Source;
 
 /// A word outside any slot, or a whole value.
@@ -140,4 +142,38 @@ fn repair(
     let kind_idx = Some(kind_idx);
     phrase.insert(0, Part::Value { words: taken_back, slot, kind_idx, new: false, possessive: false });
     parts.splice(at..at, phrase);
+}
+
+/// Misspells a few words: a letter is missing, doubled or swapped with the next one.
+///
+/// Never a short word, a value that something has to understand, or a new concept.
+pub fn misspell(utterance: &mut Utterance, settings: &Settings, random: &mut Random) {
+    if settings.typos == 0 {
+        return;
+    }
+    for (word, label) in utterance.words.iter_mut().zip(&utterance.labels) {
+        let slot = label.get(2..).map(|name| settings.slots.iter().find(|slot| slot.name == name));
+        let may = match slot {
+            None => true,
+            Some(slot) => slot.is_some_and(|slot| !slot.closed),
+        };
+        let long = word.len() > 3 && word.bytes().all(|letter| letter.is_ascii_lowercase());
+        if may && long && random.below(1000) < settings.typos {
+            *word = typo(word, random);
+        }
+    }
+}
+
+/// The first letter stays, as people mostly get it right.
+fn typo(word: &str, random: &mut Random) -> String {
+    let mut letters: Vec<char> = word.chars().collect();
+    let at = 1 + random.below(letters.len() - 2);
+    match random.below(3) {
+        0 => {
+            letters.remove(at);
+        }
+        1 => letters.insert(at, letters[at]),
+        _ => letters.swap(at, at + 1),
+    }
+    letters.into_iter().collect()
 }

@@ -1,13 +1,13 @@
 //! Counts what was written, as Markdown for the corpus' README.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 use meno::corpus::Utterance;
 use meno::label;
 
 use super::Splits;
-use super::source::SLOTS;
+use super::settings::Settings;
 
 /// The new concepts of an utterance, as text.
 pub fn concepts(utterance: &Utterance) -> Vec<String> {
@@ -28,7 +28,7 @@ pub fn unseen_distinct_values(train: &[Utterance], test: &[Utterance]) -> f64 {
 }
 
 /// The statistics of the corpus.
-pub fn markdown(splits: &Splits) -> String {
+pub fn markdown(splits: &Splits, settings: &Settings) -> String {
     let mut out = String::new();
     let vocabulary: HashSet<&String> = splits.train.iter().flat_map(|utterance| &utterance.words).collect();
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
@@ -63,7 +63,7 @@ pub fn markdown(splits: &Splits) -> String {
         let words = split.iter().flat_map(|utterance| &utterance.words);
         format!("{:.1}", 100.0 * share(words.map(|word| !vocabulary.contains(word))))
     });
-    for slot in SLOTS {
+    for slot in settings.slots.iter().map(|slot| slot.name) {
         row(&format!("slot `{slot}`"), &|split| {
             let all = split.iter().flat_map(true_values);
             all.filter(|(found, _)| found == slot).count().to_string()
@@ -75,12 +75,16 @@ pub fn markdown(splits: &Splits) -> String {
             split.iter().filter(|utterance| utterance.intent == *intent).count().to_string()
         });
     }
-    writeln!(out, "| | train | valid | test | new |\n|---|--:|--:|--:|--:|")
+    let names: Vec<&str> = splits.named().iter().map(|(name, _)| *name).collect();
+    writeln!(out, "| | {} |\n|---|{}", names.join(" | "), "--:|".repeat(names.len()))
         .expect("a string takes everything");
     for (name, cells) in rows {
         writeln!(out, "| {name} | {} |", cells.join(" | ")).expect("a string takes everything");
     }
-    out + &new_concepts(&splits.new, &splits.train)
+    if !splits.new.is_empty() {
+        out += &new_concepts(&splits.new, &splits.train);
+    }
+    out
 }
 
 fn new_concepts(new: &[Utterance], train: &[Utterance]) -> String {
@@ -91,14 +95,11 @@ fn new_concepts(new: &[Utterance], train: &[Utterance]) -> String {
         *by_length.entry(concept.split(' ').count()).or_default() += 1;
     }
     let lengths: Vec<String> = by_length.iter().map(|(length, n)| format!("{n} of {length}")).collect();
-    let mut slots: HashSet<(String, String)> = HashSet::new();
-    let ambiguous = distinct(train.iter().flat_map(values).filter_map(|(slot, value)| {
-        slots.insert((value.clone(), slot.clone()));
-        SLOTS
-            .iter()
-            .any(|&other| other != slot && slots.contains(&(value.clone(), other.to_owned())))
-            .then_some(value)
-    }));
+    let mut slots: HashMap<String, HashSet<String>> = HashMap::new();
+    for (slot, value) in train.iter().flat_map(values) {
+        slots.entry(value).or_default().insert(slot);
+    }
+    let ambiguous = slots.values().filter(|slots| slots.len() > 1).count();
     format!(
         "\nNew concepts: {} occurrences of {} concepts in {} utterances, {:.2} an utterance, {:.2} words each; \
          by words: {}.\nValues that stand in train under more than one slot type: {ambiguous}.\n",

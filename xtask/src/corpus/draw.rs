@@ -10,27 +10,10 @@ use meno::corpus::Utterance;
 use meno::label::{self, TokenSpan};
 use meno::random::Random;
 
-use super::source::{Pattern, Piece, Source, problem};
-use super::speech::{Part, chance, disturb};
+use super::settings::Settings;
+use super::source::{Pattern, Piece, Source, problem, without_lead};
+use super::speech::{Part, chance, disturb, misspell};
 
-/// Utterances in train, valid, test and new: the shape of the set this one stands in for.
-const SIZES: [usize; 4] = [1534, 219, 440, 594];
-/// Utterances of `new` that hold two new concepts: 642 concepts in 594 utterances, 1.08 each.
-const N_DOUBLE: usize = 48;
-/// The share of each kind, from its head, that is never held out, in percent.
-const HEAD: usize = 40;
-/// The share of each kind that is held out of train, in percent.
-const HELD_OUT_VALUES: usize = 36;
-/// How often valid and test draw a held-out value, in percent.
-const DRAW_HELD_OUT: usize = 7;
-/// The share of each intent's patterns that is held out of train, in percent.
-const HELD_OUT_PATTERNS: usize = 12;
-/// How often valid and test draw a held-out pattern, in percent.
-const DRAW_HELD_OUT_PATTERN: usize = 8;
-/// Of how many draws the commonest value is taken: 1 would use all equally often.
-const VALUE_SKEW: usize = 2;
-/// The same for patterns.
-const PATTERN_SKEW: usize = 7;
 /// How often one pattern is tried before it is given up as exhausted.
 const N_TRIES: usize = 40;
 
@@ -43,31 +26,35 @@ pub struct Splits {
 }
 
 impl Splits {
-    /// The splits with the names of their folders.
-    pub fn named(&self) -> [(&'static str, &[Utterance]); 4] {
-        [("train", &self.train), ("valid", &self.valid), ("test", &self.test), ("new", &self.new)]
+    /// The splits that there are with the names of their folders.
+    pub fn named(&self) -> Vec<(&'static str, &[Utterance])> {
+        let all: [(&str, &[Utterance]); 4] =
+            [("train", &self.train), ("valid", &self.valid), ("test", &self.test), ("new", &self.new)];
+        all.into_iter().filter(|(_, split)| !split.is_empty()).collect()
     }
 }
 
 /// Draws every split from `source`.
-pub fn draw(source: &Source, seed: u64) -> Result<Splits> {
-    let mut random = Random::new(seed);
+pub fn draw(source: &Source) -> Result<Splits> {
+    let sizes = source.settings.sizes;
+    let mut random = Random::new(source.settings.seed);
     let mut generator = Generator::new(source, &mut random);
     let mut sentences: Vec<&Pattern> = source.sentences.iter().collect();
     random.shuffle(&mut sentences);
     let n = sentences.len();
     let (in_train, rest) = sentences.split_at(n * 8 / 10);
-    let (in_valid, in_test) = rest.split_at(n * 7 / 100);
+    let (in_valid, in_test) = rest.split_at(if sizes[2] > 0 { n * 7 / 100 } else { rest.len() });
 
-    let train = generator.split(SIZES[0], in_train, false, &mut random.fork(1))?;
-    let valid = generator.split(SIZES[1], in_valid, true, &mut random.fork(2))?;
-    let test = generator.split(SIZES[2], in_test, true, &mut random.fork(3))?;
+    let train = generator.split(sizes[0], in_train, false, &mut random.fork(1))?;
+    let valid = generator.split(sizes[1], in_valid, true, &mut random.fork(2))?;
+    let test = generator.split(sizes[2], in_test, true, &mut random.fork(3))?;
     let new = generator.new_concepts(&mut random.fork(4))?;
     Ok(Splits { train, valid, test, new })
 }
 
 struct Generator<'a> {
     source: &'a Source,
+    settings: &'a Settings,
     /// For each kind, the values train may use, commonest first, and those it may not.
     known: Vec<Vec<&'a str>>,
     held_out: Vec<Vec<&'a str>>,
@@ -87,10 +74,12 @@ struct Concept<'a> {
 
 impl<'a> Generator<'a> {
     fn new(source: &'a Source, random: &mut Random) -> Self {
+        let settings = source.settings;
         let (mut known, mut held_out) = (Vec::new(), Vec::new());
         for kind in &source.kinds {
             let values: Vec<&str> = kind.values.iter().map(String::as_str).collect();
-            let (kind_known, kind_held_out) = hold_out(&values, HELD_OUT_VALUES, random);
+            let (kind_known, kind_held_out) =
+                hold_out(&values, settings.head, settings.held_out_values, random);
             known.push(kind_known);
             held_out.push(kind_held_out);
         }
@@ -103,11 +92,20 @@ impl<'a> Generator<'a> {
         let (mut known_patterns, mut held_out_patterns) = (Vec::new(), Vec::new());
         for intent in intents {
             let of_intent: Vec<&Pattern> = source.patterns.iter().filter(|p| p.intent == intent).collect();
-            let (intent_known, intent_held_out) = hold_out(&of_intent, HELD_OUT_PATTERNS, random);
+            let (intent_known, intent_held_out) =
+                hold_out(&of_intent, settings.head, settings.held_out_patterns, random);
             known_patterns.push(intent_known);
             held_out_patterns.extend(intent_held_out);
         }
-        Generator { source, known, held_out, known_patterns, held_out_patterns, texts: HashSet::new() }
+        Generator {
+            source,
+            settings,
+            known,
+            held_out,
+            known_patterns,
+            held_out_patterns,
+            texts: HashSet::new(),
+        }
     }
 
     /// One of train, valid, test: its `sentences` and patterns in turn until it is full.
@@ -121,7 +119,7 @@ impl<'a> Generator<'a> {
         let mut utterances = Vec::new();
         for sentence in sentences {
             let parts = self.fill(sentence, evaluation, &mut Vec::new(), random);
-            utterances.extend(self.finish(sentence, &parts)?);
+            utterances.extend(self.finish(sentence, &parts, random)?);
         }
         if !evaluation {
             for pattern in self.known_patterns.concat() {
@@ -130,11 +128,11 @@ impl<'a> Generator<'a> {
         }
         let mut held_out = Deck::default();
         while utterances.len() < size {
-            let pattern = if evaluation && chance(random, DRAW_HELD_OUT_PATTERN) {
+            let pattern = if evaluation && chance(random, self.settings.draw_held_out_pattern) {
                 held_out.next(&self.held_out_patterns, random)
             } else {
                 let of_intent = &self.known_patterns[random.below(self.known_patterns.len())];
-                common(of_intent, PATTERN_SKEW, random)
+                common(of_intent, self.settings.pattern_skew, random)
             };
             utterances.extend(self.try_pattern(pattern, evaluation, &[], random)?);
         }
@@ -147,24 +145,30 @@ impl<'a> Generator<'a> {
         let concepts: Vec<Concept<'a>> = (self.source.kinds.iter().enumerate())
             .flat_map(|(kind_idx, kind)| kind.concepts.iter().map(move |words| Concept { kind_idx, words }))
             .collect();
+        let size = self.settings.sizes[3];
         let mut deck = Deck::default();
         let mut n_failed = 0;
         let mut utterances = Vec::new();
-        while utterances.len() < SIZES[3] {
-            let n_concepts = if utterances.len() < N_DOUBLE { 2 } else { 1 };
+        while utterances.len() < size {
+            let n_concepts = if utterances.len() < self.settings.n_double { 2 } else { 1 };
             let wanted: Vec<Concept<'a>> = (0..n_concepts).map(|_| deck.next(&concepts, random)).collect();
-            let held_out = chance(random, DRAW_HELD_OUT_PATTERN);
+            let held_out = chance(random, self.settings.draw_held_out_pattern);
             let mut fitting =
                 if held_out { self.held_out_patterns.clone() } else { self.fitting_known(&wanted, random) };
             fitting.retain(|pattern| fits(&pattern.pieces, &wanted));
             let utterance = match fitting.as_slice() {
                 [] => None,
-                fitting => self.try_pattern(common(fitting, PATTERN_SKEW, random), true, &wanted, random)?,
+                fitting => self.try_pattern(
+                    common(fitting, self.settings.pattern_skew, random),
+                    true,
+                    &wanted,
+                    random,
+                )?,
             };
             match utterance {
                 Some(utterance) => utterances.push(utterance),
                 // A concept that no pattern can hold would be put back for ever.
-                None if n_failed > N_TRIES * SIZES[3] => {
+                None if n_failed > N_TRIES * size => {
                     let path = &self.source.patterns[0].path;
                     return Err(problem(path, 1, format!("no pattern holds `{}`", wanted[0].words)));
                 }
@@ -203,7 +207,7 @@ impl<'a> Generator<'a> {
             disturb(self.source, &mut parts, random, &mut |kind_idx, random| {
                 self.value(kind_idx, evaluation, random).to_owned()
             });
-            let utterance = self.finish(pattern, &parts)?;
+            let utterance = self.finish(pattern, &parts, random)?;
             if utterance.is_some() {
                 return Ok(utterance);
             }
@@ -288,27 +292,33 @@ impl<'a> Generator<'a> {
 
     /// A value of a kind: common ones more often, held-out ones only in evaluation.
     fn value(&self, kind_idx: usize, evaluation: bool, random: &mut Random) -> &'a str {
-        if evaluation && chance(random, DRAW_HELD_OUT) {
+        if evaluation && chance(random, self.settings.draw_held_out) {
             let values = &self.held_out[kind_idx];
             return values[random.below(values.len())];
         }
-        common(&self.known[kind_idx], VALUE_SKEW, random)
+        common(&self.known[kind_idx], self.settings.value_skew, random)
     }
 
     /// The labelled utterance, unless its text was said before.
-    fn finish(&mut self, pattern: &Pattern, parts: &[Part]) -> Result<Option<Utterance>> {
-        if let Some(found) = split_time(parts) {
+    fn finish(
+        &mut self,
+        pattern: &Pattern,
+        parts: &[Part],
+        random: &mut Random,
+    ) -> Result<Option<Utterance>> {
+        if let Some(found) = split_value(parts, self.settings.joined) {
             return Err(problem(&pattern.path, pattern.line, found));
         }
-        let utterance = label(parts, &pattern.intent);
+        let mut utterance = label(parts, &pattern.intent);
+        misspell(&mut utterance, self.settings, random);
         Ok(self.texts.insert(utterance.words.join(" ")).then_some(utterance))
     }
 }
 
 /// Parts `items`, commonest first, into those train may use and `percent` of them that it may not.
-fn hold_out<T: Copy>(items: &[T], percent: usize, random: &mut Random) -> (Vec<T>, Vec<T>) {
+fn hold_out<T: Copy>(items: &[T], head: usize, percent: usize, random: &mut Random) -> (Vec<T>, Vec<T>) {
     let n = items.len();
-    let mut tail: Vec<usize> = (n * HEAD / 100..n).collect();
+    let mut tail: Vec<usize> = (n * head / 100..n).collect();
     random.shuffle(&mut tail);
     tail.truncate(n * percent / 100);
     let pick = |held_out: bool| {
@@ -375,14 +385,16 @@ fn possessive_of(words: &str) -> String {
     if words.ends_with('s') { format!("{words}'") } else { format!("{words}'s") }
 }
 
-/// A time is one value however long it is, so no pattern may put two where "friday at nine" would be one.
-fn split_time(parts: &[Part]) -> Option<String> {
-    let is_time = |part: &Part| matches!(part, Part::Value { slot, .. } if slot == "time");
+/// Where a time is one value however long it is, no pattern may put two where "friday at nine" would be one.
+fn split_value(parts: &[Part], joined: &[&str]) -> Option<String> {
     let joins =
         |part: &Part| matches!(part, Part::Word(word) if ["at", "on", "in", "by"].contains(&word.as_str()));
-    let adjacent = parts.windows(2).any(|pair| is_time(&pair[0]) && is_time(&pair[1]))
-        || parts.windows(3).any(|three| is_time(&three[0]) && joins(&three[1]) && is_time(&three[2]));
-    adjacent.then(|| "two times that would be one value".to_owned())
+    joined.iter().find_map(|joined| {
+        let is_one = |part: &Part| matches!(part, Part::Value { slot, .. } if slot == joined);
+        let adjacent = parts.windows(2).any(|pair| is_one(&pair[0]) && is_one(&pair[1]))
+            || parts.windows(3).any(|three| is_one(&three[0]) && joins(&three[1]) && is_one(&three[2]));
+        adjacent.then(|| format!("two {joined}s that would be one value"))
+    })
 }
 
 fn label(parts: &[Part], intent: &str) -> Utterance {
@@ -393,6 +405,12 @@ fn label(parts: &[Part], intent: &str) -> Utterance {
         match part {
             Part::Word(word) => words.push(word.clone()),
             Part::Value { words: value, slot, new, .. } => {
+                let (lead, value) = without_lead(value);
+                words.extend(lead.split_whitespace().map(str::to_owned));
+                if words.last().is_some_and(|word| word == "a") && wants_an(value) {
+                    words.pop();
+                    words.push("an".to_owned());
+                }
                 let start = words.len();
                 words.extend(value.split(' ').map(str::to_owned));
                 let end = words.len();
@@ -411,6 +429,12 @@ fn label(parts: &[Part], intent: &str) -> Utterance {
         intent: intent.to_owned(),
         line: 0,
     }
+}
+
+/// Whether "an" stands before these words.
+fn wants_an(words: &str) -> bool {
+    let starts = |with: &[&str]| with.iter().any(|start| words.starts_with(start));
+    starts(&["a", "e", "i", "o", "u", "8", "11 ", "18 "]) && !starts(&["one", "uni", "use", "uk", "eu"])
 }
 
 fn number(mut utterances: Vec<Utterance>) -> Vec<Utterance> {
