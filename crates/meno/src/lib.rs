@@ -99,6 +99,7 @@ mod math;
 pub mod text;
 pub mod label;
 mod utterance;
+pub mod description;
 #[cfg(feature = "corpora")]
 pub mod corpus;
 pub mod metrics;
