@@ -1,11 +1,16 @@
 //! One turn of a conversation: a model hears, memory knows, the dialogue answers, memory learns.
 
-use meno::Worker;
-use meno::dialogue::{Dialogue, Heard, Lesson, Phrasebook, Reply, Settings, Slot, State};
+use std::cell::RefCell;
+use std::ops::Range;
+
+use meno::dialogue::{Answers, Dialogue, Engine, Heard, Lesson, Phrasebook, Reply, Settings, Slot, State};
 use meno::engine::Tokenization;
 use meno::label::{self, TokenSpan};
 use meno::memory::{Concept, Draft, Owner, Remembered, Source};
 
+use meno::{Model, Worker};
+
+use crate::memory::Known;
 use crate::store::Edit;
 use crate::{Memory, Result, Scope};
 
@@ -16,6 +21,8 @@ pub struct Assistant {
     pub settings: Settings,
     /// What it says and understands.
     pub book: Phrasebook,
+    /// What people say between requests; rules alone understand answers if there is none.
+    pub answers: Option<&'static Answers>,
 }
 
 /// What became of a turn.
@@ -33,11 +40,49 @@ pub struct Turn<'t> {
 
 impl Default for Assistant {
     fn default() -> Self {
-        Assistant { settings: Settings::default(), book: Phrasebook::english() }
+        Assistant { settings: Settings::default(), book: Phrasebook::english(), answers: Answers::english() }
+    }
+}
+
+/// What a dialogue asks of a model and memory.
+struct Listener<'a> {
+    worker: RefCell<&'a mut Worker>,
+    memory: &'a Memory,
+    owner: &'a Owner,
+}
+
+impl Listener<'_> {
+    /// The concepts of just these words.
+    fn concepts(&self, phrase: &str) -> Vec<Known> {
+        let mut found = self.memory.find(phrase, self.owner.user());
+        found.retain(|known| (known.start, known.end) == (0, phrase.len()));
+        found
+    }
+}
+
+impl Engine for Listener<'_> {
+    fn slot_of(&self, value: &str) -> Option<String> {
+        let taught = self.concepts(value).into_iter().map(|known| known.slot).next();
+        taught.or_else(|| self.worker.borrow().model().slot_of(value).map(str::to_owned))
+    }
+
+    fn remembers(&self, phrase: &str) -> bool {
+        !self.concepts(phrase).is_empty()
+    }
+
+    fn read(&self, text: &str, known: &[(Range<usize>, String)]) -> Heard {
+        let mut worker = self.worker.borrow_mut();
+        Heard::of(&self.memory.annotate_knowing(&mut worker, text, self.owner.user(), known))
     }
 }
 
 impl Assistant {
+    /// One that talks about a model as its corpus says.
+    pub fn of(model: &Model) -> Self {
+        let assistant = Assistant::default();
+        Assistant { book: assistant.book.describing(model.description()), ..assistant }
+    }
+
     /// Takes a turn for a user. If what it taught cannot be kept, the turn has not happened: it may be taken again from
     /// the same state.
     pub fn turn<'t>(
@@ -66,17 +111,26 @@ impl Assistant {
         state: State,
         text: &'t str,
     ) -> (Turn<'t>, Vec<Edit>) {
-        let annotation = worker.annotate(text, Tokenization::Raw);
-        let model = worker.model();
-        let heard = memory.remember(annotation, owner.user(), |word| model.has_seen(word));
-        let known = |value: &str| {
-            let whole = memory.find(value, owner.user()).into_iter();
-            whole.filter(|known| (known.start, known.end) == (0, value.len())).map(|known| known.slot).next()
+        let heard = memory.annotate(worker, None, text, Tokenization::Raw, owner.user());
+        let types = worker.model().slots();
+        let listener = Listener { worker: RefCell::new(worker), memory, owner };
+        let dialogue = Dialogue {
+            settings: &self.settings,
+            book: &self.book,
+            answers: self.answers,
+            types: &types,
+            engine: &listener,
         };
-        let types = model.slots();
-        let dialogue = Dialogue { settings: &self.settings, book: &self.book, types: &types, known: &known };
         let (state, reply) = dialogue.advance(state, Heard::of(&heard));
-        let edits = reply.lessons.iter().map(|lesson| Edit::Add(draft(lesson, owner, worker))).collect();
+        let forgotten = reply.forget.iter().flat_map(|phrase| listener.concepts(phrase));
+        // What everyone was taught is not a user's to forget.
+        let is_own =
+            |known: &Known| matches!(memory.concept(&Scope::Of(owner.clone()), known.id), Ok(Some(_)));
+        let mut edits: Vec<Edit> =
+            forgotten.filter(is_own).map(|known| Edit::Remove { id: known.id }).collect();
+        edits.extend(
+            reply.lessons.iter().map(|lesson| Edit::Add(draft(lesson, owner, &listener.worker.borrow()))),
+        );
         (Turn { state, heard, reply, concepts: Vec::new() }, edits)
     }
 }
@@ -95,7 +149,8 @@ fn draft(lesson: &Lesson, owner: &Owner, worker: &Worker) -> Draft {
         slot: slot.clone(),
         value: value.clone(),
         owner: owner.clone(),
-        source: Some(Source {
+        // What was taught out of the blue stood in no request.
+        source: (!spans.is_empty()).then(|| Source {
             words: tokens.iter().map(|token| token.word.to_owned()).collect(),
             labels: label::labels(&spans, tokens.len()),
             intent: intent.clone(),

@@ -7,9 +7,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use meno::dialogue::{Dialogue, Heard, Outcome, Phrasebook, Settings, Slot, State};
+use meno::dialogue::{Dialogue, Engine, Heard, Outcome, Phrasebook, Settings, Slot, State};
 
 #[derive(Default)]
 struct Script {
@@ -94,7 +95,7 @@ fn read_heard(text: &str, line: &str) -> Heard {
     heard
 }
 
-fn read_slot(words: &str, slot: &str, place: std::ops::Range<usize>) -> Slot {
+fn read_slot(words: &str, slot: &str, place: Range<usize>) -> Slot {
     let mut read = Slot { slot: slot.to_owned(), text: words.to_owned(), place, ..Slot::default() };
     if let Some(guesses) = slot.strip_prefix('?') {
         read.slot = "unknown".to_owned();
@@ -109,10 +110,31 @@ fn read_slot(words: &str, slot: &str, place: std::ops::Range<usize>) -> Slot {
     read
 }
 
+/// Reads as the script says.
+impl Engine for Script {
+    fn slot_of(&self, value: &str) -> Option<String> {
+        self.known.get(&value.to_lowercase()).cloned()
+    }
+
+    fn remembers(&self, phrase: &str) -> bool {
+        self.known.contains_key(&phrase.to_lowercase())
+    }
+
+    fn read(&self, text: &str, _: &[(Range<usize>, String)]) -> Heard {
+        let heard = self.turns.iter().map(|(_, heard, _)| heard).find(|heard| heard.text == text);
+        heard.cloned().unwrap_or_default()
+    }
+}
+
 fn replay(script: &Script) {
     let book = script.book.clone().unwrap_or_else(Phrasebook::english);
-    let known = |value: &str| script.known.get(&value.to_lowercase()).cloned();
-    let dialogue = Dialogue { settings: &script.settings, book: &book, types: &script.types, known: &known };
+    let dialogue = Dialogue {
+        settings: &script.settings,
+        book: &book,
+        answers: None,
+        types: &script.types,
+        engine: script,
+    };
     let mut state = State::default();
     for (text, heard, expected) in &script.turns {
         // It is kept as text between turns.
@@ -140,6 +162,7 @@ fn replay(script: &Script) {
                     format!("= act {intent} {}", slots.collect::<Vec<_>>().join("; ")).trim_end().to_owned(),
                 );
             }
+            Outcome::Talk => lines.push("= talk".to_owned()),
             Outcome::Drop => lines.push("= drop".to_owned()),
             Outcome::Reject => lines.push("= reject".to_owned()),
             Outcome::Nothing => lines.push("= nothing".to_owned()),

@@ -1,8 +1,9 @@
 //! What a program has of meno without training, corpora and the data for English: `--no-default-features`.
 
+use std::ops::Range;
 use std::path::Path;
 
-use meno::dialogue::{Dialogue, Heard, Outcome, Phrasebook, Settings, State};
+use meno::dialogue::{Dialogue, Engine, Heard, Outcome, Phrasebook, Settings, State};
 use meno::engine::{English, Tokenization, Vectors};
 use meno::memory::{Entry, Index, Remembered, Rule};
 use meno::{Model, Result};
@@ -89,14 +90,31 @@ fn a_damaged_table_of_vectors_is_refused() {
     }
 }
 
+/// Knows nothing and hears nothing twice.
+struct Forgetful;
+
+impl Engine for Forgetful {
+    fn slot_of(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn remembers(&self, _: &str) -> bool {
+        false
+    }
+
+    fn read(&self, text: &str, _: &[(Range<usize>, String)]) -> Heard {
+        Heard { text: text.to_owned(), ..Heard::default() }
+    }
+}
+
 #[test]
 fn what_was_taught_is_found_and_what_is_unknown_is_asked_about() {
     let model = open(SLOT_GATED).unwrap().with_threshold(0.0).unwrap();
     let mut worker = model.worker();
     let mut index = Index::default();
     let (book, settings, types) = (Phrasebook::english(), Settings::default(), model.slots());
-    let known = |_: &str| None;
-    let dialogue = Dialogue { settings: &settings, book: &book, types: &types, known: &known };
+    let dialogue =
+        Dialogue { settings: &settings, book: &book, answers: None, types: &types, engine: &Forgetful };
     let text = "weather in zorblax";
     let annotation = worker.annotate(text, Tokenization::Raw);
     let remembered =

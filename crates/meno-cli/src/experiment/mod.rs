@@ -3,6 +3,7 @@
 mod ablation;
 mod cells;
 mod concepts;
+mod conversation;
 mod corpora;
 mod figures;
 mod memory;
@@ -51,6 +52,8 @@ enum Command {
     Ablation(ablation::Args),
     /// Train the default tagger with several seeds and evaluate it on known and on new concepts.
     Concepts(concepts::Args),
+    /// Measure how answers are understood, what is asked about, and how conversations go.
+    Conversation(conversation::Args),
     /// Train the default tagger on datasets of any shape with several seeds, beside what others reach on them.
     Corpora(corpora::Args),
     /// Find new concepts by every method of Shen, Chen and Jin (2020), and write their table and pictures.
@@ -89,6 +92,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
         Command::Accuracy(args) => run_accuracy(&args),
         Command::Ablation(args) => ablation::run(&args),
         Command::Concepts(args) => concepts::run(&args, style),
+        Command::Conversation(args) => conversation::run(&args),
         Command::Corpora(args) => corpora::run(&args, style),
         Command::Paper(args) => paper::run(args, style),
         Command::Memory(args) => memory::run(&args),

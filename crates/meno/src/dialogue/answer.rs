@@ -1,10 +1,14 @@
 //! What an answer to a question means.
+//!
+//! Numbers, exact names and a few set phrases are read by rules. For all else a model of answers says what the words are for; a
+//! known type that is named anywhere is that type. Without such a model there are rules alone.
 
 use std::ops::Range;
 
+use super::act::{self, Act, Answers, Said};
 use super::phrasebook::{Hear, Phrasebook};
 
-/// What a person answered.
+/// What a person said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// Nothing at all.
@@ -13,38 +17,83 @@ pub(super) enum Answer {
     Cancel,
     Yes,
     No,
+    /// Does not know, or does not care.
+    DontKnow,
+    Why,
+    Help,
+    Repeat,
+    Undo,
+    Greet,
+    Thank,
+    Bye,
     /// This known slot type.
     Type(String),
-    /// A slot type that is not known, said in so many words.
+    /// None of these.
+    NotType(Vec<String>),
+    /// A slot type that is not known, perhaps.
     NewType(String),
-    /// Perhaps a slot type that is not known.
-    PerhapsType(String),
     /// The phrase is another name for this.
     Alias(String),
     /// The phrase is this part of the request, in bytes; and what it is, if that was said too.
     Boundaries(Range<usize>, Option<String>),
+    /// What was taught about a phrase is to be forgotten.
+    Forget(String),
+    /// A phrase is explained that was not asked about; none if it is that of the request.
+    Teach(Option<String>, Meaning),
+    /// A slot of the last request is to be this.
+    Change(String),
+    /// A request of its own.
+    Request,
     /// None of these.
     Unclear,
+}
+
+/// What a phrase is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    Type(String),
+    NewType(String),
+    Alias(String),
 }
 
 /// What an answer is read against.
 pub(super) struct Asked<'a> {
     /// The utterance that the question is about.
     pub request: &'a str,
-    /// The words in question, in bytes of it.
+    /// The words in question, in bytes of it; empty if it is about something else.
     pub phrase: Range<usize>,
+    /// The other slots of the request.
+    pub slots: Vec<Range<usize>>,
     /// The types that were offered, in their order.
     pub options: &'a [String],
     /// All types.
     pub types: &'a [String],
     pub book: &'a Phrasebook,
+    pub answers: Option<&'a Answers>,
+    /// The slot of a value that is known.
+    pub slot_of: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether a question is open.
+    pub is_open: bool,
 }
 
 /// Nobody answers at such length, and reading takes time with the square of it.
 const MAX_WORDS: usize = 40;
 
-/// A longer name of a type is not believed.
-const MAX_TYPE: usize = 40;
+/// A longer name of a type is not believed, nor one of more words.
+const MAX_TYPE: usize = 30;
+const MAX_TYPE_WORDS: usize = 2;
+
+/// Longer phrases and values are not learnt.
+const MAX_PHRASE: usize = 80;
+
+/// Below this likelihood nobody knows what was said.
+const LIKELY: f32 = 0.4;
+
+/// So likely a turn without a question is what the model of answers says, and no request.
+const SURE: f32 = 0.6;
+
+/// So likely what is said instead of an answer is a greeting or thanks: people rarely do that.
+const POLITE: f32 = 0.8;
 
 /// A word of a text in lower case, and where it stands.
 struct Word {
@@ -54,7 +103,7 @@ struct Word {
 
 fn words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
-    for piece in text.split_whitespace() {
+    for piece in text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '…')) {
         let trimmed = piece.trim_matches(|c: char| !c.is_alphanumeric());
         if !trimmed.is_empty() {
             // Both are slices of the text.
@@ -66,36 +115,423 @@ fn words(text: &str) -> Vec<Word> {
     words
 }
 
+/// What some words of an answer mention.
+#[derive(Clone, Debug, PartialEq)]
+enum Mention {
+    /// A part of the request, in bytes.
+    Phrase(Range<usize>),
+    /// A type that is known, by which types the name may be.
+    Type(Vec<String>),
+    Word,
+}
+
+/// An answer with what it mentions in place of words.
+struct Delexicalized<'w> {
+    /// The words of the answer that each piece stands for.
+    pieces: Vec<(Range<usize>, Mention)>,
+    words: &'w [Word],
+}
+
+impl Delexicalized<'_> {
+    fn forms(&self) -> Vec<&str> {
+        let form = |(words, mention): &(Range<usize>, Mention)| match mention {
+            Mention::Phrase(_) => act::PHRASE,
+            Mention::Type(_) => act::TYPE,
+            Mention::Word => self.words[words.start].form.as_str(),
+        };
+        self.pieces.iter().map(form).collect()
+    }
+
+    /// The types that a piece may name.
+    fn types(&self, piece_idx: usize) -> Option<&[String]> {
+        match &self.pieces[piece_idx].1 {
+            Mention::Type(types) => Some(types),
+            _ => None,
+        }
+    }
+
+    /// The words of some pieces as they were typed.
+    fn text<'t>(&self, text: &'t str, pieces: Range<usize>) -> &'t str {
+        let (first, last) = (&self.pieces[pieces.start].0, &self.pieces[pieces.end - 1].0);
+        &text[self.words[first.start].place.start..self.words[last.end - 1].place.end]
+    }
+}
+
 impl Asked<'_> {
     /// What an answer means.
     pub(super) fn understand(&self, text: &str) -> Answer {
         let words = words(text);
         let forms: Vec<&str> = words.iter().map(|word| word.form.as_str()).collect();
-        let hear = &self.book.hear;
         if forms.is_empty() {
             return Answer::Empty;
         }
         if forms.len() > MAX_WORDS {
             return Answer::Unclear;
         }
-        if is_all(&forms, &hear.cancel, &hear.filler) {
-            return Answer::Cancel;
+        if let Some(answer) = self.by_rules(text, &words, &forms) {
+            return answer;
         }
-        if let Some(boundaries) = self.boundaries(&words) {
-            return boundaries;
+        let Some(answers) = self.answers else { return self.new_type(&forms) };
+        match self.by_model(answers, text, &words) {
+            Answer::Unclear => self.by_clauses(text).unwrap_or(Answer::Unclear),
+            answer => answer,
         }
-        if let Some(end) = find_phrase(&forms, &hear.alias) {
-            return alias(text, &words[end..], hear);
+    }
+
+    /// What one part of a longer answer says plainly: `never mind, I'll walk`, `room, as I told you`.
+    fn by_clauses(&self, text: &str) -> Option<Answer> {
+        let clauses = text
+            .split([',', '.', '!', '?', ';', ':'])
+            .filter(|clause| clause.contains(char::is_alphanumeric));
+        let mut clauses = clauses.clone().filter(|_| clauses.clone().nth(1).is_some());
+        clauses.find_map(|clause| {
+            let words = words(clause);
+            let forms: Vec<&str> = words.iter().map(|word| word.form.as_str()).collect();
+            self.by_rules(clause, &words, &forms)
+        })
+    }
+
+    /// What is surer by rules: numbers, exact names, set phrases. Without a model, all that there are rules for.
+    fn by_rules(&self, text: &str, words: &[Word], forms: &[&str]) -> Option<Answer> {
+        let hear = &self.book.hear;
+        if is_all(forms, &hear.cancel, &hear.filler) {
+            return Some(Answer::Cancel);
         }
-        let (is_no, forms) = without_lead(&forms, &hear.no);
-        let (is_yes, forms) = without_lead(forms, &hear.yes);
-        if forms.iter().all(|form| hear.filler.iter().any(|filler| filler == form)) && (is_yes || is_no) {
-            return if is_no { Answer::No } else { Answer::Yes };
+        if !self.is_open {
+            return None;
         }
-        if let Some(idx) = self.number(forms) {
-            return self.options.get(idx).cloned().map_or(Answer::Unclear, Answer::Type);
+        if let Some(boundaries) = self.boundaries(words) {
+            return Some(boundaries);
         }
-        self.named(forms).map_or_else(|| self.new_type(forms), Answer::Type)
+        if self.answers.is_none()
+            && let Some(end) = find_phrase(forms, &hear.alias)
+        {
+            return Some(alias(text, &words[end..], hear));
+        }
+        let (is_no, rest) = without_lead(forms, &hear.no);
+        let (is_yes, rest) = without_lead(rest, &hear.yes);
+        // `no person` rules a person out, `no, person` does not.
+        let n_led = forms.len() - rest.len();
+        if is_no && n_led < words.len() && self.type_words(&words[n_led..]).is_some() {
+            let between = &text[words[n_led - 1].place.end..words[n_led].place.start];
+            if between.trim().is_empty() {
+                return None;
+            }
+        }
+        let is_filler = |form: &&str| hear.filler.iter().any(|filler| filler == form);
+        if rest.iter().all(is_filler) && (is_yes || is_no) {
+            return Some(if is_no { Answer::No } else { Answer::Yes });
+        }
+        if let Some(idx) = self.number(rest) {
+            return Some(self.options.get(idx).cloned().map_or(Answer::Unclear, Answer::Type));
+        }
+        self.named(rest).map(Answer::Type).or_else(|| self.known_value(text, words))
+    }
+
+    /// `it's Josh`, where Josh is known: the phrase is another name for that.
+    fn known_value(&self, text: &str, words: &[Word]) -> Option<Answer> {
+        let is_filler = |word: &&Word| self.book.hear.filler.contains(&word.form);
+        let first = words.iter().position(|word| !is_filler(&word))?;
+        let value = &text[words[first].place.start..words.last()?.place.end];
+        let is_phrase = value.to_lowercase() == self.request[self.phrase.clone()].to_lowercase();
+        let is_known = !is_phrase && !self.phrase.is_empty() && (self.slot_of)(value).is_some();
+        is_known.then(|| Answer::Alias(value.to_owned()))
+    }
+
+    /// What a model of answers makes of it.
+    fn by_model(&self, answers: &Answers, text: &str, words: &[Word]) -> Answer {
+        let answer = self.delexicalize(words);
+        let said = answers.read(&answer.forms());
+        let has_request = !self.request.is_empty();
+        let can_be = |act: Act| match act {
+            Act::Type | Act::Alias | Act::Boundaries | Act::Yes | Act::No | Act::DontKnow => self.is_open,
+            Act::NotType | Act::Correct => has_request,
+            Act::Change => has_request && !self.is_open,
+            _ => true,
+        };
+        let Some((act, likelihood)) = said.act(can_be) else { return Answer::Unclear };
+        let least = match act {
+            _ if !self.is_open => SURE,
+            Act::Greet | Act::Thank | Act::Bye => POLITE,
+            _ => LIKELY,
+        };
+        if likelihood < least {
+            return if self.is_open { Answer::Unclear } else { Answer::Request };
+        }
+        match act {
+            Act::Yes => Answer::Yes,
+            Act::No => Answer::No,
+            Act::DontKnow => Answer::DontKnow,
+            Act::Why => Answer::Why,
+            Act::Help => Answer::Help,
+            Act::Repeat => Answer::Repeat,
+            Act::Cancel => Answer::Cancel,
+            Act::Undo => Answer::Undo,
+            Act::Greet => Answer::Greet,
+            Act::Thank => Answer::Thank,
+            Act::Bye => Answer::Bye,
+            Act::Request => Answer::Request,
+            Act::NotType => self.ruled_out(&answer),
+            Act::Type => self.explained(text, &answer, &said),
+            Act::Alias => match self.value(text, &answer, &said) {
+                Some(value) => Answer::Alias(value),
+                None => self.explained(text, &answer, &said),
+            },
+            Act::Boundaries => self.other_boundaries(&answer, &said),
+            Act::Forget => self.named_phrase(text, &answer, &said).map_or(Answer::Unclear, Answer::Forget),
+            Act::Change => self.value(text, &answer, &said).map_or(Answer::Request, Answer::Change),
+            Act::Teach | Act::Correct => self.taught(act, text, &answer, &said),
+        }
+    }
+
+    /// Types are ruled out; if another one is affirmed, it is that.
+    fn ruled_out(&self, answer: &Delexicalized<'_>) -> Answer {
+        let is_ruled_out = |idx: &usize| self.is_ruled_out(answer, *idx);
+        let types = |idx: usize| answer.types(idx).and_then(|types| types.first().cloned());
+        let (out, affirmed): (Vec<usize>, Vec<usize>) =
+            (0..answer.pieces.len()).filter(|&idx| types(idx).is_some()).partition(is_ruled_out);
+        match (out.is_empty(), affirmed.first()) {
+            (false, Some(&idx)) if self.is_open => types(idx).map_or(Answer::Unclear, Answer::Type),
+            (false, Some(&idx)) => {
+                types(idx).map_or(Answer::Unclear, |slot| Answer::Teach(None, Meaning::Type(slot)))
+            }
+            (true, None) => Answer::No,
+            _ => Answer::NotType(out.into_iter().chain(affirmed).filter_map(types).collect()),
+        }
+    }
+
+    /// What the phrase in question is, perhaps with other boundaries.
+    fn explained(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Answer {
+        match self.type_in(text, answer, said) {
+            Some(Meaning::Type(slot)) => match self.mentioned(answer) {
+                Some(place) if place != self.phrase && touches(&place, &self.phrase) => {
+                    Answer::Boundaries(place, Some(slot))
+                }
+                _ => Answer::Type(slot),
+            },
+            Some(Meaning::NewType(name)) => Answer::NewType(name),
+            _ => Answer::Unclear,
+        }
+    }
+
+    /// A phrase is explained that need not be the one in question.
+    fn taught(&self, act: Act, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Answer {
+        let phrase = self.named_phrase(text, answer, said).or_else(|| self.subject(text, answer));
+        let alias = said.words("value").and_then(|_| self.value(text, answer, said)).map(Meaning::Alias);
+        let meaning = match act {
+            Act::Teach => alias.or_else(|| self.type_in(text, answer, said)),
+            _ => self.type_in(text, answer, said),
+        };
+        match (phrase, meaning) {
+            (Some(phrase), Some(meaning)) => Answer::Teach(Some(phrase), meaning),
+            (None, Some(_)) if self.is_open => self.explained(text, answer, said),
+            (None, Some(meaning)) => {
+                // `in the kitchen instead` names a room, which is a value by itself.
+                let mentions = |idx: usize| answer.types(idx).map(|_| answer.text(text, idx..idx + 1));
+                let value = (0..answer.pieces.len()).find_map(mentions);
+                match value.filter(|value| (self.slot_of)(value).is_some()) {
+                    Some(value) if act == Act::Correct || !self.request.is_empty() => {
+                        Answer::Change(value.to_owned())
+                    }
+                    _ => Answer::Teach(None, meaning),
+                }
+            }
+            (_, None) => Answer::Unclear,
+        }
+    }
+
+    /// The phrase that an answer names.
+    fn named_phrase(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Option<String> {
+        let labelled = said.words("phrase").map(|pieces| answer.text(text, pieces));
+        let labelled = labelled.map(|phrase| self.bare(phrase)).filter(|phrase| phrase.len() <= MAX_PHRASE);
+        labelled.or_else(|| self.mentioned(answer).map(|place| self.request[place].to_owned()))
+    }
+
+    /// What stands before *is* or *means* in a sentence that teaches.
+    fn subject(&self, text: &str, answer: &Delexicalized<'_>) -> Option<String> {
+        let hear = &self.book.hear;
+        let words = answer.words;
+        let verb = words.iter().position(|word| hear.is.contains(&word.form)).filter(|&verb| verb > 0)?;
+        let is_break = |idx: usize| {
+            hear.that.contains(&words[idx - 1].form)
+                || text[words[idx - 1].place.end..words[idx].place.start].contains([',', ':', ';', '.', '!'])
+        };
+        let start = (1..verb).rev().find(|&idx| is_break(idx)).unwrap_or(0);
+        let phrase = &text[words[start].place.start..words[verb - 1].place.end];
+        let phrase = self.bare(phrase);
+        let says_something = words[start..verb].iter().any(|word| !hear.filler.contains(&word.form));
+        (says_something && phrase.len() <= MAX_PHRASE).then_some(phrase)
+    }
+
+    /// The value that an answer names: where the model sees one, else a mention of something that is a value itself.
+    fn value(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Option<String> {
+        let labelled = said.words("value");
+        let mention = || {
+            let is_type = |idx: &usize| answer.types(*idx).is_some();
+            (0..answer.pieces.len()).find(is_type).map(|idx| idx..idx + 1)
+        };
+        let value = self.bare(answer.text(text, labelled.or_else(mention)?));
+        (value.len() <= MAX_PHRASE).then_some(value)
+    }
+
+    /// Words without the articles before them.
+    fn bare(&self, words: &str) -> String {
+        let mut words = words;
+        while let Some((first, rest)) = words.split_once(' ')
+            && self.book.hear.article.iter().any(|article| *article == first.to_lowercase())
+        {
+            words = rest.trim_start();
+        }
+        words.to_owned()
+    }
+
+    /// Puts what is mentioned in the place of words: parts of the request, then types.
+    fn delexicalize<'w>(&self, words: &'w [Word]) -> Delexicalized<'w> {
+        let request = self::words(self.request);
+        let mut pieces: Vec<(Range<usize>, Mention)> = Vec::new();
+        let mut at = 0;
+        while at < words.len() {
+            let phrase = self.request_words(&words[at..], &request);
+            let (n, mention) = phrase.or_else(|| self.type_words(&words[at..])).unwrap_or((1, Mention::Word));
+            // Of several in a row the last says what it is: a `gym playlist` is a playlist.
+            match (pieces.last_mut(), &mention) {
+                (Some((place, Mention::Type(before))), Mention::Type(types)) => {
+                    place.end = at + n;
+                    before.clone_from(types);
+                }
+                _ => pieces.push((at..at + n, mention)),
+            }
+            at += n;
+        }
+        Delexicalized { pieces, words }
+    }
+
+    /// How many words in front are words of the request that touch the phrase or another slot, and which these are.
+    fn request_words(&self, words: &[Word], request: &[Word]) -> Option<(usize, Mention)> {
+        let matched = (0..request.len()).filter_map(|start| {
+            let is_same = |(said, word): &(&Word, &Word)| {
+                said.form == word.form || said.form.strip_suffix("'s") == Some(&word.form)
+            };
+            let same = words.iter().zip(&request[start..]).take_while(is_same);
+            let n = same.count();
+            let place = (n > 0).then(|| request[start].place.start..request[start + n - 1].place.end)?;
+            let inside = |slot: &Range<usize>| slot.start <= place.start && place.end <= slot.end;
+            let is_filler = n == 1 && self.book.hear.filler.contains(&request[start].form);
+            let counts = touches(&place, &self.phrase) || self.slots.iter().any(inside);
+            (counts && !is_filler).then_some((n, place))
+        });
+        matched.max_by_key(|(n, _)| *n).map(|(n, place)| (n, Mention::Phrase(place)))
+    }
+
+    /// How many words in front name a type.
+    fn type_words(&self, words: &[Word]) -> Option<(usize, Mention)> {
+        (1..=words.len().min(4)).rev().find_map(|n| {
+            let name = words[..n].iter().map(|word| word.form.as_str()).collect::<Vec<_>>().join(" ");
+            let types = self.options.iter().chain(self.types).filter(|slot| self.is_name(slot, &name));
+            let mut types: Vec<String> = types.cloned().collect();
+            types.dedup();
+            (!types.is_empty()).then_some((n, Mention::Type(types)))
+        })
+    }
+
+    /// The type that an answer says a phrase is: where the model sees one, else the first that is not ruled out, after a repair if
+    /// there is one.
+    fn type_in(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Option<Meaning> {
+        let labelled = said.words("type");
+        let types = |idx: usize| answer.types(idx).and_then(|types| types.first().cloned());
+        if let Some(slot) = labelled.clone().and_then(|pieces| pieces.rev().find_map(types)) {
+            return Some(Meaning::Type(slot));
+        }
+        let forms = answer.forms();
+        let repair = forms.iter().rposition(|form| self.book.hear.repair.iter().any(|word| word == form));
+        let affirmed = (repair.unwrap_or(0)..forms.len()).filter(|&idx| !self.is_ruled_out(answer, idx));
+        if let Some(slot) = affirmed.clone().find_map(types) {
+            return Some(Meaning::Type(slot));
+        }
+        let forms: Vec<&str> = answer.words.iter().map(|word| word.form.as_str()).collect();
+        if let Some(slot) = self.ordinal(&forms) {
+            return Some(Meaning::Type(slot));
+        }
+        let pieces = labelled?;
+        let name = answer.text(text, pieces).to_lowercase().replace('’', "'");
+        self.is_type_name(&name).then(|| Meaning::NewType(name.replace(' ', "_")))
+    }
+
+    fn is_type_name(&self, name: &str) -> bool {
+        let is_plain = |word: &str| word.chars().all(|c| c.is_alphabetic() || c == '\'');
+        let n_words = name.split(' ').count();
+        let hear = &self.book.hear;
+        name.len() <= MAX_TYPE
+            && n_words <= MAX_TYPE_WORDS
+            && name.split(' ').all(|word| !word.is_empty() && is_plain(word))
+            && name.split(' ').any(|word| !hear.filler.iter().any(|filler| filler == word))
+    }
+
+    /// Whether a type is named only to rule it out.
+    fn is_ruled_out(&self, answer: &Delexicalized<'_>, piece_idx: usize) -> bool {
+        let forms = answer.forms();
+        let before = &forms[piece_idx.saturating_sub(3)..piece_idx];
+        let not = &self.book.hear.not;
+        before.iter().any(|form| not.iter().any(|not| not == form)) || before.last() == Some(&"no")
+    }
+
+    /// The part of the request that is mentioned, if there is one.
+    fn mentioned(&self, answer: &Delexicalized<'_>) -> Option<Range<usize>> {
+        answer.pieces.iter().find_map(|(_, mention)| match mention {
+            Mention::Phrase(place) => Some(place.clone()),
+            _ => None,
+        })
+    }
+
+    /// Other boundaries of the phrase: the words of the request that are named, or all but those that are ruled out.
+    fn other_boundaries(&self, answer: &Delexicalized<'_>, said: &Said) -> Answer {
+        let types = |idx: usize| answer.types(idx).and_then(|types| types.first().cloned());
+        let slot = said.words("type").and_then(|pieces| pieces.rev().find_map(types));
+        let named = said.words("phrase").and_then(|pieces| {
+            let place = |idx: usize| match &answer.pieces[idx].1 {
+                Mention::Phrase(place) => Some(place.clone()),
+                _ => None,
+            };
+            let (first, last) = (pieces.clone().find_map(place)?, pieces.rev().find_map(place)?);
+            (first.start < last.end).then_some(first.start..last.end)
+        });
+        let place = named.or_else(|| self.part_of_phrase(answer));
+        match place {
+            Some(place) if place != self.phrase && touches(&place, &self.phrase) => {
+                Answer::Boundaries(place, slot)
+            }
+            Some(_) if slot.is_some() => slot.map_or(Answer::Unclear, Answer::Type),
+            _ => Answer::Unclear,
+        }
+    }
+
+    /// `only the last two words`, `tomorrow isn't part of it`.
+    fn part_of_phrase(&self, answer: &Delexicalized<'_>) -> Option<Range<usize>> {
+        let words: Vec<Word> = self::words(&self.request[self.phrase.clone()]);
+        let place = |words: &[Word]| {
+            let start = self.phrase.start;
+            Some(start + words.first()?.place.start..start + words.last()?.place.end)
+        };
+        let forms: Vec<&str> = answer.words.iter().map(|word| word.form.as_str()).collect();
+        let numbers = &self.book.hear.number;
+        let number = |form: &str| numbers.iter().position(|names| names.iter().any(|name| name == form));
+        let count = |at: usize| forms.get(at).and_then(|form| number(form)).map_or(1, |number| number + 1);
+        for (at, form) in forms.iter().enumerate() {
+            let n = count(at + 1).min(words.len());
+            match *form {
+                "first" => return place(&words[..n]),
+                "last" => return place(&words[words.len() - n..]),
+                _ => {}
+            }
+        }
+        let cut = self.mentioned(answer)?;
+        let rest = match (cut.start <= self.phrase.start, self.phrase.end <= cut.end) {
+            (true, false) => cut.end..self.phrase.end,
+            (false, true) => self.phrase.start..cut.start,
+            _ => return Some(cut),
+        };
+        let kept = self::words(&self.request[rest.clone()]);
+        Some(rest.start + kept.first()?.place.start..rest.start + kept.last()?.place.end)
     }
 
     /// `2`, `the second one`: a number from 0.
@@ -162,7 +598,27 @@ impl Asked<'_> {
         }
     }
 
-    /// `it's a podcast`, or perhaps `podcast`.
+    /// An offered type by its place in the row, somewhere in a sentence: `I think the second one is right`, `option two`.
+    fn ordinal(&self, forms: &[&str]) -> Option<String> {
+        let hear = &self.book.hear;
+        let number = |at: usize| {
+            let names = |names: &Vec<String>| {
+                let idx = names.iter().position(|name| name == forms[at])?;
+                // `two` alone may be anything.
+                let is_option = at > 0 && hear.option.iter().any(|option| option == forms[at - 1]);
+                (idx >= 2 || is_option).then_some(())
+            };
+            let idx = hear.number.iter().position(|of| names(of).is_some());
+            idx.or_else(|| (forms[at] == "last").then(|| self.options.len().saturating_sub(1)))
+        };
+        let mut said = (0..forms.len()).filter_map(number);
+        match (said.next(), said.next()) {
+            (Some(idx), None) => self.options.get(idx).cloned(),
+            _ => None,
+        }
+    }
+
+    /// `it's a podcast`, or perhaps `podcast`, where there is no model of answers.
     fn new_type(&self, forms: &[&str]) -> Answer {
         let hear = &self.book.hear;
         let (_, rest) = without_lead(forms, &hear.filler_introductions());
@@ -170,18 +626,16 @@ impl Asked<'_> {
         let (has_article, rest) = without_lead(rest, &hear.article);
         let is_filler = |form: &&&str| hear.filler.iter().any(|filler| filler == **form);
         let rest: Vec<&str> = rest.iter().skip_while(is_filler).copied().collect();
-        let name = rest.join("_");
-        let is_name = !name.is_empty()
-            && name.len() <= MAX_TYPE
-            && rest.len() <= 3
-            && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '\'');
-        match (is_name, has_article || has_intro) {
-            (false, _) => Answer::Unclear,
-            (true, true) => Answer::NewType(name),
-            (true, false) if forms.len() <= 2 => Answer::PerhapsType(name),
-            (true, false) => Answer::Unclear,
+        let name = rest.join(" ");
+        match self.is_type_name(&name) && (has_article || has_intro || forms.len() <= 2) {
+            true => Answer::NewType(name.replace(' ', "_")),
+            false => Answer::Unclear,
         }
     }
+}
+
+fn touches(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
 }
 
 impl Hear {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Asked};
-use super::{Dialogue, Heard, Lesson, Outcome, Reply, State, finished};
+use super::{Dialogue, Heard, Lesson, Outcome, Reply, State, Thread, finished, places};
 
 /// A request whose intent is asked about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,19 +26,19 @@ impl Dialogue<'_> {
     pub(super) fn ask_intent(
         &self,
         choosing: Choosing,
-        left: BTreeSet<String>,
+        thread: Thread,
         mut said: Vec<String>,
         lessons: Vec<Lesson>,
     ) -> (State, Reply) {
         said.push(self.intent_question(&choosing));
         let outcome = Outcome::Ask { phrase: None, place: None, options: choosing.request.intents.clone() };
-        let state = State { choosing: Some(choosing), left, ..State::default() };
-        (state, Reply { text: said.join(" "), outcome, lessons })
+        let state = State { choosing: Some(choosing), thread, ..State::default() };
+        (state, Reply { text: said.join(" "), outcome, lessons, forget: Vec::new() })
     }
 
     fn intent_question(&self, choosing: &Choosing) -> String {
         let names: Vec<String> =
-            choosing.request.intents.iter().map(|intent| self.book.plain(intent)).collect();
+            choosing.request.intents.iter().map(|intent| self.book.intent(intent)).collect();
         let options = match names.split_last() {
             Some((last, [])) => last.clone(),
             Some((last, others)) => format!("{}{}{last}", others.join(", "), self.book.say("or", &[])),
@@ -48,35 +48,83 @@ impl Dialogue<'_> {
     }
 
     /// A turn after such a question.
-    pub(super) fn choose(
-        &self,
-        mut choosing: Choosing,
-        left: BTreeSet<String>,
-        heard: Heard,
-    ) -> (State, Reply) {
+    pub(super) fn choose(&self, mut choosing: Choosing, thread: Thread, heard: Heard) -> (State, Reply) {
         let options = std::mem::take(&mut choosing.request.intents);
-        let asked = Asked { request: "", phrase: 0..0, options: &options, types: &[], book: self.book };
+        let asked = Asked {
+            request: &choosing.request.text,
+            phrase: 0..0,
+            slots: places(&choosing.request.slots),
+            options: &options,
+            types: &[],
+            book: self.book,
+            answers: self.answers,
+            slot_of: &|value| self.engine.slot_of(value),
+            is_open: true,
+        };
+        let mut aside = None;
         let chosen = match asked.understand(&heard.text) {
-            Answer::Type(intent) => Some(intent),
-            Answer::Yes if options.len() == 1 => options.first().cloned(),
-            Answer::Cancel | Answer::No => {
-                return finished(left, self.book.say("dropped", &[]), Outcome::Drop);
+            Answer::Request | Answer::Unclear | Answer::Teach(..) | Answer::Change(_)
+                if self.named_intent(&options, &heard.text).is_some() =>
+            {
+                self.named_intent(&options, &heard.text)
             }
-            _ if self.is_request(&heard) => return self.request(left, heard),
+            Answer::Type(intent) => Some(intent),
+            Answer::Yes => options.first().cloned(),
+            Answer::DontKnow => None,
+            Answer::Cancel | Answer::No => {
+                return finished(thread, self.book.say("dropped", &[]), Outcome::Drop);
+            }
+            Answer::Why => {
+                aside = Some(self.book.say("why_intent", &[]));
+                None
+            }
+            Answer::Help => {
+                let names: Vec<String> = options.iter().map(|intent| self.book.intent(intent)).collect();
+                aside = Some(self.book.say("help_intent", &[("options", &names.join(", "))]));
+                None
+            }
+            _ if self.is_request(&heard) => return self.request(thread, heard),
             _ => None,
         };
         if let Some(intent) = chosen {
-            let request = Heard { intent, ..choosing.request };
-            return self.go_on(request, left, choosing.n_asked, Vec::new(), Vec::new());
+            let request = Heard { intent, is_chosen: true, ..choosing.request };
+            return self.go_on(request, thread, choosing.n_asked, Vec::new(), Vec::new());
         }
-        choosing.n_missed += 1;
+        choosing.n_missed += usize::from(aside.is_none());
         if choosing.n_missed >= self.settings.max_misses {
-            return finished(left, self.book.say("dropped", &[]), Outcome::Drop);
+            return finished(thread, self.book.say("dropped", &[]), Outcome::Drop);
         }
         choosing.request.intents = options;
-        let said = self.book.say("again", &[("question", &self.intent_question(&choosing))]);
+        let question = self.intent_question(&choosing);
+        let said = match aside {
+            Some(aside) => format!("{aside} {question}"),
+            None => self.book.say("again", &[("question", &question)]),
+        };
         let outcome = Outcome::Ask { phrase: None, place: None, options: choosing.request.intents.clone() };
-        let state = State { choosing: Some(choosing), left, ..State::default() };
-        (state, Reply { text: said, outcome, lessons: Vec::new() })
+        let state = State { choosing: Some(choosing), thread, ..State::default() };
+        (state, Reply { text: said, outcome, lessons: Vec::new(), forget: Vec::new() })
+    }
+
+    /// The intent of which most words are said that the others lack.
+    fn named_intent(&self, options: &[String], text: &str) -> Option<String> {
+        let words: Vec<BTreeSet<String>> =
+            options.iter().map(|intent| self.book.intent_words(intent)).collect();
+        let lower = text.to_lowercase();
+        let said: BTreeSet<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
+        let score = |idx: &usize| {
+            let is_own = |word: &&&str| {
+                let has = |words: &BTreeSet<String>| words.contains(**word);
+                has(&words[*idx]) && !(0..words.len()).any(|other| other != *idx && has(&words[other]))
+            };
+            said.iter().filter(is_own).count()
+        };
+        let mut scores: Vec<(usize, usize)> = (0..options.len()).map(|idx| (score(&idx), idx)).collect();
+        scores.sort_unstable_by(|a, b| b.cmp(a));
+        match scores[..] {
+            [(best, idx), ref others @ ..] if best > others.first().map_or(0, |other| other.0) => {
+                options.get(idx).cloned()
+            }
+            _ => None,
+        }
     }
 }

@@ -8,9 +8,14 @@
 //! A phrase that nobody wanted to explain is not asked about again. An answer is read by rules (`answer`); what is no
 //! answer but a request of its own ends the question. All that is said and understood stands in a [`Phrasebook`].
 
+mod act;
 mod answer;
 mod choice;
 mod phrasebook;
+// For experiments.
+#[doc(hidden)]
+pub mod probe;
+mod talk;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -21,7 +26,8 @@ use crate::answer::{About, Annotation, Decision, Guess, Part, Span, TokenLabel, 
 use crate::label::UNKNOWN;
 use crate::memory::Remembered;
 
-use answer::{Answer, Asked};
+pub use act::Answers;
+use answer::{Answer, Asked, Meaning};
 use choice::Choosing;
 pub use phrasebook::Phrasebook;
 
@@ -35,11 +41,13 @@ pub struct Settings {
     pub max_misses: usize,
     /// How likely the intent of a turn must be for it to be a new request and not an answer.
     pub request: f32,
+    /// How likely a guess must be to go on with where nobody knows what a phrase is.
+    pub safe: f32,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { max_questions: 3, max_misses: 2, request: 0.8 }
+        Settings { max_questions: 3, max_misses: 2, request: 0.8, safe: 0.6 }
     }
 }
 
@@ -52,10 +60,16 @@ pub struct Heard {
     pub intent: String,
     /// Its probability.
     pub probability: f32,
+    /// How likely intent and slots are all right, if the model says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f32>,
     /// Whether it is about something else than the engine knows.
     pub rejected: bool,
     /// The slots, in the order of the text; those called `unknown` are asked about.
     pub slots: Vec<Slot>,
+    /// Whether a person said what the intent is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_chosen: bool,
     /// The intents to choose from, the likeliest first, if that is what to ask about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intents: Vec<String>,
@@ -82,15 +96,17 @@ impl Heard {
                 place: span.start..span.end,
                 guesses: guesses(span.start..span.end, span.guess.as_ref(), annotation),
                 uncertainty: span.guess.as_ref().map_or(worst, |guess| guess.uncertainty) as f32,
-                outside: false,
+                ..Slot::default()
             }
         };
         let mut heard = Heard {
             text: annotation.text.to_owned(),
             intent,
             probability,
+            confidence: annotation.confidence,
             rejected: matches!(annotation.decision, Decision::Reject { .. }),
             slots: annotation.spans.iter().map(slot).collect(),
+            is_chosen: false,
             intents: Vec::new(),
         };
         if let Decision::Ask { about } = &annotation.decision {
@@ -149,6 +165,9 @@ pub struct Slot {
     /// Whether the tagger has it in no slot: if nobody says what it is, it is nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,
+    /// Whether a person said what it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub explained: bool,
 }
 
 /// Where a dialogue stands.
@@ -159,8 +178,29 @@ pub struct State {
     /// A request whose intent is asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     choosing: Option<Choosing>,
+    #[serde(flatten)]
+    thread: Thread,
+}
+
+/// What outlives a question.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Thread {
     /// Phrases, in lower case, that were asked about and not explained.
     left: BTreeSet<String>,
+    /// The request that was acted upon last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last: Option<Heard>,
+    /// What was learnt last, which can be taken back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    learnt: Vec<Lesson>,
+}
+
+impl Thread {
+    fn leave(mut self, phrase: &str) -> Self {
+        self.left.insert(phrase.to_lowercase());
+        self
+    }
 }
 
 /// A request that waits for an answer.
@@ -173,6 +213,9 @@ struct Pending {
     options: Vec<String>,
     /// A new type that waits for a yes.
     proposed: Option<String>,
+    /// What the phrase stands for, if only its type is still asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    alias: Option<String>,
     n_asked: usize,
     n_missed: usize,
 }
@@ -188,6 +231,9 @@ pub struct Reply {
     /// What is to be remembered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lessons: Vec<Lesson>,
+    /// Phrases whose concepts are to be forgotten, before that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub forget: Vec<String>,
 }
 
 /// What became of a request.
@@ -212,6 +258,8 @@ pub enum Outcome {
         /// The slots, in the order of the text.
         slots: Vec<Slot>,
     },
+    /// Something was said in return; there is nothing to do.
+    Talk,
     /// The person let it go.
     Drop,
     /// It is about something else than the engine knows.
@@ -239,76 +287,120 @@ pub struct Lesson {
     pub slots: Vec<Slot>,
 }
 
+/// What a dialogue asks of the engine.
+pub trait Engine {
+    /// The slot type of a value that is known, from memory or from training.
+    fn slot_of(&self, value: &str) -> Option<String>;
+    /// Whether memory has a concept of just these words.
+    fn remembers(&self, phrase: &str) -> bool;
+    /// What is made of a text in which some words are known to be of these slots.
+    fn read(&self, text: &str, known: &[(Range<usize>, String)]) -> Heard;
+}
+
 /// All that answers are read with, beside the state.
 pub struct Dialogue<'a> {
     /// How it is led.
     pub settings: &'a Settings,
     /// What is said and understood.
     pub book: &'a Phrasebook,
+    /// What people say between requests, if there is a model of it.
+    pub answers: Option<&'a Answers>,
     /// The slot types that the engine knows.
     pub types: &'a [String],
-    /// The slot type of a value that is known, from memory.
-    pub known: &'a dyn Fn(&str) -> Option<String>,
+    /// What reads requests.
+    pub engine: &'a dyn Engine,
 }
 
 impl Dialogue<'_> {
     /// Takes a turn.
     pub fn advance(&self, state: State, heard: Heard) -> (State, Reply) {
-        let State { pending, choosing, left } = state;
+        let State { pending, choosing, thread } = state;
         if let Some(choosing) = choosing {
-            return self.choose(choosing, left, heard);
+            return self.choose(choosing, thread, heard);
         }
         // A state may come from a store that somebody wrote to.
         match pending.filter(|pending| pending.slot_idx < pending.request.slots.len()) {
-            Some(pending) => self.answer(pending, left, heard),
-            None => self.request(left, heard),
+            Some(pending) => self.answer(pending, thread, heard),
+            None => self.turn(thread, heard),
+        }
+    }
+
+    /// A turn without a question before it.
+    fn turn(&self, thread: Thread, heard: Heard) -> (State, Reply) {
+        let last = thread.last.as_ref();
+        let asked = Asked {
+            request: last.map_or("", |last| &last.text),
+            phrase: 0..0,
+            slots: last.map_or_else(Vec::new, |last| places(&last.slots)),
+            options: &[],
+            types: self.types,
+            book: self.book,
+            answers: self.answers,
+            slot_of: &|value| self.engine.slot_of(value),
+            is_open: false,
+        };
+        match self.answers.map(|_| asked.understand(&heard.text)) {
+            Some(answer) => self.talk(answer, thread, heard),
+            None => self.request(thread, heard),
         }
     }
 
     /// A request of its own.
-    fn request(&self, left: BTreeSet<String>, heard: Heard) -> (State, Reply) {
+    fn request(&self, thread: Thread, heard: Heard) -> (State, Reply) {
         let has_words = heard.text.contains(char::is_alphanumeric);
         if !has_words && heard.intent.is_empty() && heard.slots.is_empty() {
-            return finished(left, self.book.say("nothing", &[]), Outcome::Nothing);
+            return finished(thread, self.book.say("nothing", &[]), Outcome::Nothing);
         }
         if heard.rejected {
-            return finished(left, self.book.say("rejected", &[]), Outcome::Reject);
+            return finished(thread, self.book.say("rejected", &[]), Outcome::Reject);
         }
-        self.go_on(heard, left, 0, Vec::new(), Vec::new())
+        self.go_on(heard, thread, 0, Vec::new(), Vec::new())
     }
 
     /// Asks the next question, or ends.
     fn go_on(
         &self,
         request: Heard,
-        left: BTreeSet<String>,
+        mut thread: Thread,
         n_asked: usize,
         mut said: Vec<String>,
         lessons: Vec<Lesson>,
     ) -> (State, Reply) {
-        let is_open = |slot: &Slot| slot.slot == UNKNOWN && !left.contains(&slot.text.to_lowercase());
+        let is_open = |slot: &Slot| slot.slot == UNKNOWN && !thread.left.contains(&slot.text.to_lowercase());
         let open = request.slots.iter().enumerate().filter(|(_, slot)| is_open(slot));
         let worst = open.max_by(|a, b| a.1.uncertainty.total_cmp(&b.1.uncertainty).then(b.0.cmp(&a.0)));
         if let Some((slot_idx, slot)) = worst.filter(|_| n_asked < self.settings.max_questions) {
             let options = self.options(slot);
+            let n_asked = n_asked + 1;
             let pending =
-                Pending { slot_idx, options, proposed: None, n_asked: n_asked + 1, n_missed: 0, request };
+                Pending { slot_idx, options, proposed: None, alias: None, n_asked, n_missed: 0, request };
             said.push(self.question(&pending));
-            return pending.wait(left, said, lessons);
+            return pending.wait(thread, said, lessons);
         }
         if !request.intents.is_empty() && n_asked < self.settings.max_questions {
-            return self.ask_intent(Choosing::new(request, n_asked + 1), left, said, lessons);
+            return self.ask_intent(Choosing::new(request, n_asked + 1), thread, said, lessons);
         }
         let explained = |slot: &Slot| slot.slot != UNKNOWN || !slot.outside;
-        let slots: Vec<Slot> = request.slots.into_iter().filter(explained).map(Slot::guessed).collect();
-        let shown: Vec<String> = slots.iter().map(Slot::shown).collect();
-        let places = [("intent", request.intent.as_str()), ("slots", &shown.join(", "))];
-        said.push(self.book.say(if slots.is_empty() { "done_bare" } else { "done" }, &places));
-        let outcome = Outcome::Act { intent: request.intent, slots };
-        (State { left, ..State::default() }, Reply { text: said.join(" "), outcome, lessons })
+        let slots = request.slots.iter().filter(|slot| explained(slot)).cloned();
+        let slots: Vec<Slot> = slots.map(Slot::guessed).collect();
+        said.push(self.done(&request.intent, &slots));
+        let outcome = Outcome::Act { intent: request.intent.clone(), slots: slots.clone() };
+        thread.last = Some(Heard { slots, ..request });
+        let state = State { thread, ..State::default() };
+        (state, Reply { text: said.join(" "), outcome, lessons, forget: Vec::new() })
     }
 
-    /// The likeliest types, at most two, that are not called the same.
+    /// What is said of a request that is carried out.
+    fn done(&self, intent: &str, slots: &[Slot]) -> String {
+        if let Some(reply) = self.book.reply(intent, slots) {
+            return reply;
+        }
+        let shown: Vec<String> = slots.iter().map(Slot::shown).collect();
+        let places = [("intent", intent), ("slots", &shown.join(", "))];
+        self.book.say(if slots.is_empty() { "done_bare" } else { "done" }, &places)
+    }
+
+    /// The likeliest types that are not called the same.
     fn options(&self, slot: &Slot) -> Vec<String> {
         let mut options: Vec<String> = Vec::new();
         for (guess, _) in &slot.guesses {
@@ -317,94 +409,177 @@ impl Dialogue<'_> {
                 options.push(guess.clone());
             }
         }
-        options.truncate(2);
+        options.truncate(MAX_OPTIONS);
         options
     }
 
     fn question(&self, pending: &Pending) -> String {
-        let name = |idx: usize| pending.options.get(idx).map(|slot| self.book.type_with_article(slot));
+        let name = |slot: &String| self.book.type_with_article(slot);
         let phrase = pending.phrase();
-        match (name(0), name(1)) {
-            (Some(a), Some(b)) => self.book.say("ask_two", &[("phrase", phrase), ("a", &a), ("b", &b)]),
-            (Some(a), None) => self.book.say("ask_one", &[("phrase", phrase), ("a", &a)]),
-            _ => self.book.say("ask_open", &[("phrase", phrase)]),
+        match &pending.options[..] {
+            [] => self.book.say("ask_open", &[("phrase", phrase)]),
+            [one] => self.book.say("ask_one", &[("phrase", phrase), ("a", &name(one))]),
+            [others @ .., last] => {
+                let others = others.iter().map(name).collect::<Vec<_>>().join(", ");
+                self.book.say("ask_two", &[("phrase", phrase), ("a", &others), ("b", &name(last))])
+            }
         }
     }
 
     /// A turn after a question.
-    fn answer(&self, mut pending: Pending, left: BTreeSet<String>, heard: Heard) -> (State, Reply) {
+    fn answer(&self, mut pending: Pending, thread: Thread, heard: Heard) -> (State, Reply) {
+        let request = &pending.request;
         let asked = Asked {
-            request: &pending.request.text,
+            request: &request.text,
             phrase: pending.slot().place.clone(),
+            slots: places(&request.slots),
             options: &pending.options,
             types: self.types,
             book: self.book,
+            answers: self.answers,
+            slot_of: &|value| self.engine.slot_of(value),
+            is_open: true,
         };
-        match (asked.understand(&heard.text), pending.proposed.take()) {
-            (Answer::Cancel, _) => self.cancel(&pending, left),
-            (Answer::Yes, Some(slot)) => self.learn(pending, left, slot, None),
+        let answer = asked.understand(&heard.text);
+        match (answer, pending.proposed.take()) {
+            (Answer::Cancel, _) => self.cancel(&pending, thread),
+            (Answer::Yes, Some(slot)) => self.learn(pending, thread, slot),
             (Answer::Yes, None) => match pending.options.first().cloned() {
-                Some(slot) => self.learn(pending, left, slot, None),
-                None => self.miss(pending, left),
+                Some(slot) => self.learn(pending, thread, slot),
+                None => self.miss(pending, thread),
             },
-            (Answer::No, _) => {
-                pending.options.clear();
-                let said = self.book.say("ask_then", &[("phrase", pending.phrase())]);
-                self.ask_again(pending, left, said)
-            }
-            (Answer::Type(slot) | Answer::NewType(slot), _) => self.learn(pending, left, slot, None),
-            (Answer::Alias(value), _) => {
-                let slot = (self.known)(&value).or_else(|| pending.options.first().cloned());
-                match slot {
-                    Some(slot) => self.learn(pending, left, slot, Some(value)),
-                    None => self.miss(pending, left),
+            (Answer::No, proposed) => {
+                if proposed.is_none() {
+                    pending.options.clear();
                 }
+                let said = self.book.say("ask_then", &[("phrase", pending.phrase())]);
+                self.ask_again(pending, thread, said)
             }
-            (Answer::Boundaries(place, slot), _) => self.correct(pending, left, place, slot),
-            (Answer::PerhapsType(_) | Answer::Unclear, _) if self.is_request(&heard) => {
+            (Answer::DontKnow, _) => self.leave(pending, thread),
+            (Answer::NotType(types), _) => self.rule_out(pending, thread, &types),
+            (Answer::Type(slot), _) => self.learn(pending, thread, slot),
+            (Answer::Teach(phrase, meaning), _) => self.explain(pending, thread, phrase, meaning),
+            (Answer::Alias(value), _) => self.name(pending, thread, value),
+            (Answer::Boundaries(place, slot), _) => self.correct(pending, thread, place, slot),
+            (Answer::NewType(slot), _) if self.answers.is_some() || !self.is_request(&heard) => {
+                self.propose(pending, thread, slot)
+            }
+            (Answer::Request | Answer::Unclear | Answer::NewType(_), _) if self.is_request(&heard) => {
                 let said = self.book.say("left", &[("phrase", pending.phrase())]);
-                let left = with(left, pending.phrase());
-                self.go_on(heard, left, 0, vec![said], Vec::new())
+                let thread = thread.leave(pending.phrase());
+                self.go_on(heard, thread, 0, vec![said], Vec::new())
             }
-            (Answer::PerhapsType(slot), _) => {
-                let name = self.book.type_with_article(&slot);
-                let said = self.book.say("new_type", &[("phrase", pending.phrase()), ("type", &name)]);
-                pending.proposed = Some(slot);
-                self.ask_again(pending, left, said)
+            (
+                answer @ (Answer::Greet
+                | Answer::Thank
+                | Answer::Bye
+                | Answer::Why
+                | Answer::Help
+                | Answer::Repeat
+                | Answer::Undo
+                | Answer::Forget(_)),
+                proposed,
+            ) => {
+                pending.proposed = proposed;
+                self.talk_in_between(answer, pending, thread)
             }
-            (Answer::Empty | Answer::Unclear, _) => self.miss(pending, left),
+            _ => self.miss(pending, thread),
         }
     }
 
+    /// A new type is learnt only after a yes.
+    fn propose(&self, mut pending: Pending, thread: Thread, slot: String) -> (State, Reply) {
+        let name = self.book.type_with_article(&slot);
+        let said = self.book.say("new_type", &[("phrase", pending.phrase()), ("type", &name)]);
+        pending.proposed = Some(slot);
+        self.ask_again(pending, thread, said)
+    }
+
     fn is_request(&self, heard: &Heard) -> bool {
-        let is_long = heard.text.split_whitespace().nth(2).is_some();
+        let is_long = heard.text.split_whitespace().nth(1).is_some();
         !heard.rejected && !heard.intent.is_empty() && heard.probability >= self.settings.request && is_long
     }
 
-    fn cancel(&self, pending: &Pending, left: BTreeSet<String>) -> (State, Reply) {
-        finished(with(left, pending.phrase()), self.book.say("dropped", &[]), Outcome::Drop)
+    fn cancel(&self, pending: &Pending, thread: Thread) -> (State, Reply) {
+        finished(thread.leave(pending.phrase()), self.book.say("dropped", &[]), Outcome::Drop)
     }
 
-    /// The phrase is explained.
-    fn learn(
-        &self,
-        pending: Pending,
-        left: BTreeSet<String>,
-        slot: String,
-        value: Option<String>,
-    ) -> (State, Reply) {
-        let phrase = pending.phrase().to_owned();
-        let said = match &value {
-            Some(value) => self.book.say("learnt_value", &[("phrase", &phrase), ("value", value)]),
-            None => {
-                let name = self.book.type_with_article(&slot);
-                self.book.say("learnt", &[("phrase", &phrase), ("type", &name)])
+    /// Nobody knows what the phrase is: it is what it most likely is, if that is safe, and else left out.
+    fn leave(&self, mut pending: Pending, thread: Thread) -> (State, Reply) {
+        let thread = thread.leave(pending.phrase());
+        let is_safe = |(_, probability): &(String, f32)| *probability >= self.settings.safe;
+        let said = match pending.slot().guesses.first().is_some_and(is_safe) {
+            true => self.book.say("left", &[("phrase", pending.phrase())]),
+            false => {
+                let said = self.book.say("left_out", &[("phrase", pending.phrase())]);
+                pending.request.slots.remove(pending.slot_idx);
+                said
             }
         };
-        let Pending { mut request, slot_idx, n_asked, .. } = pending;
-        let filled = &mut request.slots[slot_idx];
-        filled.slot = slot.clone();
-        filled.value = value.clone();
+        self.go_on(pending.request, thread, pending.n_asked, vec![said], Vec::new())
+    }
+
+    /// The phrase is none of these types.
+    fn rule_out(&self, mut pending: Pending, thread: Thread, types: &[String]) -> (State, Reply) {
+        pending.options.retain(|option| !types.contains(option));
+        let guesses = &mut pending.request.slots[pending.slot_idx].guesses;
+        guesses.retain(|(guess, _)| !types.contains(guess));
+        let said = match pending.options.is_empty() {
+            true => self.book.say("ask_then", &[("phrase", pending.phrase())]),
+            false => self.question(&pending),
+        };
+        self.ask_again(pending, thread, said)
+    }
+
+    /// A phrase is explained in a sentence of its own; it may be that in question or another one.
+    fn explain(
+        &self,
+        pending: Pending,
+        thread: Thread,
+        phrase: Option<String>,
+        meaning: Meaning,
+    ) -> (State, Reply) {
+        let asked = pending.phrase().to_lowercase();
+        if let Some(phrase) = phrase.filter(|phrase| phrase.to_lowercase() != asked) {
+            let place = find_words(&pending.request.text, &phrase);
+            let is_part = |place: &Range<usize>| {
+                let asked = &pending.slot().place;
+                place.start < asked.end && asked.start < place.end
+            };
+            return match (place.filter(is_part), meaning) {
+                (Some(place), Meaning::Type(slot)) => self.correct(pending, thread, place, Some(slot)),
+                _ => self.miss(pending, thread),
+            };
+        }
+        match meaning {
+            Meaning::Type(slot) => self.learn(pending, thread, slot),
+            Meaning::NewType(slot) => self.propose(pending, thread, slot),
+            Meaning::Alias(value) => self.name(pending, thread, value),
+        }
+    }
+
+    /// The phrase is another name for something: what that is decides what the phrase is.
+    fn name(&self, mut pending: Pending, thread: Thread, value: String) -> (State, Reply) {
+        match self.engine.slot_of(&value) {
+            Some(slot) => {
+                pending.alias = Some(value);
+                self.learn(pending, thread, slot)
+            }
+            None => {
+                let said = self.book.say("ask_type_of", &[("value", &value)]);
+                pending.alias = Some(value);
+                self.ask_again(pending, thread, said)
+            }
+        }
+    }
+
+    /// The phrase is explained, and the request read anew with what it is.
+    fn learn(&self, pending: Pending, mut thread: Thread, slot: String) -> (State, Reply) {
+        let phrase = pending.phrase().to_owned();
+        let Pending { mut request, slot_idx, n_asked, alias: value, .. } = pending;
+        let said = self.learnt(&phrase, &slot, value.as_deref());
+        let place = request.slots[slot_idx].place.clone();
+        request = self.fill(request, place, slot.clone(), value.clone());
         let lesson = Lesson {
             phrase,
             slot,
@@ -413,14 +588,54 @@ impl Dialogue<'_> {
             intent: request.intent.clone(),
             slots: request.slots.iter().filter(|slot| slot.slot != UNKNOWN).cloned().collect(),
         };
-        self.go_on(request, left, n_asked, vec![said], vec![lesson])
+        thread.learnt = vec![lesson.clone()];
+        self.go_on(request, thread, n_asked, vec![said], vec![lesson])
     }
 
-    /// The phrase has other boundaries: it loses what else it was, and slots that it now covers give way.
+    fn learnt(&self, phrase: &str, slot: &str, value: Option<&str>) -> String {
+        match value {
+            Some(value) => self.book.say("learnt_value", &[("phrase", phrase), ("value", value)]),
+            None => {
+                let name = self.book.type_with_article(slot);
+                self.book.say("learnt", &[("phrase", phrase), ("type", &name)])
+            }
+        }
+    }
+
+    /// A request with some words in a slot; the rest is read anew, and what was explained before stays.
+    fn fill(&self, request: Heard, place: Range<usize>, slot: String, value: Option<String>) -> Heard {
+        let is_apart = |other: &&Slot| other.place.end <= place.start || place.end <= other.place.start;
+        let explained = request.slots.iter().filter(|slot| slot.explained).filter(is_apart);
+        let mut filled: Vec<Slot> = explained.cloned().collect();
+        filled.push(Slot {
+            slot,
+            text: request.text[place.clone()].to_owned(),
+            value,
+            place,
+            explained: true,
+            ..Slot::default()
+        });
+        let known: Vec<_> = filled.iter().map(|slot| (slot.place.clone(), slot.slot.clone())).collect();
+        let mut read = self.engine.read(&request.text, &known);
+        let overlaps = |slot: &Slot| {
+            filled
+                .iter()
+                .any(|filled| slot.place.start < filled.place.end && filled.place.start < slot.place.end)
+        };
+        read.slots.retain(|slot| !overlaps(slot));
+        read.slots.extend(filled);
+        read.slots.sort_by_key(|slot| slot.place.start);
+        if request.is_chosen || read.rejected || read.intent.is_empty() {
+            read = Heard { intent: request.intent, intents: Vec::new(), ..read };
+        }
+        Heard { rejected: false, is_chosen: request.is_chosen, ..read }
+    }
+
+    /// The phrase has other boundaries.
     fn correct(
         &self,
         mut pending: Pending,
-        left: BTreeSet<String>,
+        thread: Thread,
         place: Range<usize>,
         slot: Option<String>,
     ) -> (State, Reply) {
@@ -438,37 +653,63 @@ impl Dialogue<'_> {
         slots.insert(pending.slot_idx, corrected);
         pending.request.slots = slots;
         match slot {
-            Some(slot) => self.learn(pending, left, slot, None),
+            Some(slot) => self.learn(pending, thread, slot),
             None => {
                 let said = self.question(&pending);
-                self.ask_again(pending, left, said)
+                self.ask_again(pending, thread, said)
             }
         }
     }
 
     /// The answer was not understood: once more, or not at all.
-    fn miss(&self, mut pending: Pending, left: BTreeSet<String>) -> (State, Reply) {
+    fn miss(&self, mut pending: Pending, thread: Thread) -> (State, Reply) {
         pending.n_missed += 1;
         if pending.n_missed >= self.settings.max_misses {
             let said = self.book.say("left", &[("phrase", pending.phrase())]);
-            let left = with(left, pending.phrase());
-            return self.go_on(pending.request, left, pending.n_asked, vec![said], Vec::new());
+            let thread = thread.leave(pending.phrase());
+            return self.go_on(pending.request, thread, pending.n_asked, vec![said], Vec::new());
         }
         let said = self.book.say("again", &[("question", &self.question(&pending))]);
-        pending.wait(left, vec![said], Vec::new())
+        pending.wait(thread, vec![said], Vec::new())
     }
 
     /// Another question about the same phrase, if it is worth one.
-    fn ask_again(&self, mut pending: Pending, left: BTreeSet<String>, said: String) -> (State, Reply) {
+    fn ask_again(&self, mut pending: Pending, thread: Thread, said: String) -> (State, Reply) {
         pending.n_asked += 1;
-        if pending.n_asked > self.settings.max_questions {
-            return self.miss(Pending { n_missed: usize::MAX - 1, ..pending }, left);
+        if pending.n_asked > self.settings.max_questions + 1 {
+            return self.miss(Pending { n_missed: usize::MAX - 1, ..pending }, thread);
         }
-        pending.wait(left, vec![said], Vec::new())
+        pending.wait(thread, vec![said], Vec::new())
     }
 }
 
+/// How many types a question offers.
+const MAX_OPTIONS: usize = 3;
+
+fn places(slots: &[Slot]) -> Vec<Range<usize>> {
+    slots.iter().map(|slot| slot.place.clone()).collect()
+}
+
+/// Where some words stand in a text, whatever their case.
+fn find_words(text: &str, words: &str) -> Option<Range<usize>> {
+    let is_end = |at: usize| !text[at..].starts_with(char::is_alphanumeric);
+    let is_start = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
+    let ends = |start: usize| {
+        start.checked_add(words.len()).filter(|&end| text.is_char_boundary(end) && end <= text.len())
+    };
+    text.char_indices().find_map(|(start, _)| {
+        let end = ends(start)?;
+        let is_same = text[start..end].to_lowercase() == words.to_lowercase();
+        (is_same && is_start(start) && is_end(end)).then_some(start..end)
+    })
+}
+
 impl Pending {
+    /// Nothing was asked yet.
+    fn of(request: Heard, slot_idx: usize, alias: Option<String>) -> Self {
+        Pending { request, slot_idx, options: Vec::new(), proposed: None, alias, n_asked: 0, n_missed: 0 }
+    }
+
     fn slot(&self) -> &Slot {
         &self.request.slots[self.slot_idx]
     }
@@ -477,14 +718,14 @@ impl Pending {
         &self.slot().text
     }
 
-    fn wait(self, left: BTreeSet<String>, said: Vec<String>, lessons: Vec<Lesson>) -> (State, Reply) {
+    fn wait(self, thread: Thread, said: Vec<String>, lessons: Vec<Lesson>) -> (State, Reply) {
         let outcome = Outcome::Ask {
             phrase: Some(self.phrase().to_owned()),
             place: Some(self.slot().place.clone()),
             options: self.options.clone(),
         };
-        let state = State { pending: Some(self), left, ..State::default() };
-        (state, Reply { text: said.join(" "), outcome, lessons })
+        let state = State { pending: Some(self), thread, ..State::default() };
+        (state, Reply { text: said.join(" "), outcome, lessons, forget: Vec::new() })
     }
 }
 
@@ -497,16 +738,12 @@ impl Slot {
         }
     }
 
-    fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         format!("{} = {}", self.slot, self.value.as_ref().unwrap_or(&self.text))
     }
 }
 
-fn finished(left: BTreeSet<String>, text: String, outcome: Outcome) -> (State, Reply) {
-    (State { left, ..State::default() }, Reply { text, outcome, lessons: Vec::new() })
-}
-
-fn with(mut left: BTreeSet<String>, phrase: &str) -> BTreeSet<String> {
-    left.insert(phrase.to_lowercase());
-    left
+fn finished(thread: Thread, text: String, outcome: Outcome) -> (State, Reply) {
+    let state = State { thread, ..State::default() };
+    (state, Reply { text, outcome, lessons: Vec::new(), forget: Vec::new() })
 }

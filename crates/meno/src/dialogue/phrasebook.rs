@@ -1,10 +1,12 @@
 //! What is said and understood in a dialogue, from a file that can be replaced or translated.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Deserialize;
 
+use super::Slot;
+use crate::description::{Description, SlotDescription};
 use crate::{Error, Result};
 
 /// The words of a dialogue.
@@ -12,7 +14,8 @@ use crate::{Error, Result};
 pub struct Phrasebook {
     say: BTreeMap<String, String>,
     pub(super) hear: Hear,
-    types: BTreeMap<String, TypeWords>,
+    kinds: BTreeMap<String, Vec<String>>,
+    description: Description,
 }
 
 /// What is understood; all in lower case.
@@ -27,13 +30,11 @@ pub(super) struct Hear {
     pub article: Vec<String>,
     pub filler: Vec<String>,
     pub number: Vec<Vec<String>>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct TypeWords {
-    say: Option<String>,
-    names: Vec<String>,
+    pub not: Vec<String>,
+    pub is: Vec<String>,
+    pub that: Vec<String>,
+    pub repair: Vec<String>,
+    pub option: Vec<String>,
 }
 
 /// A file: all parts of it may be left out.
@@ -45,7 +46,9 @@ struct File {
     #[serde(default)]
     hear: BTreeMap<String, toml::Value>,
     #[serde(default)]
-    types: BTreeMap<String, TypeWords>,
+    kinds: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    types: BTreeMap<String, SlotDescription>,
 }
 
 const ENGLISH: &str = include_str!("english.toml");
@@ -55,7 +58,12 @@ impl Phrasebook {
     pub fn english() -> Self {
         let file: File = toml::from_str(ENGLISH).expect("a test reads it");
         let hear = Hear::deserialize(toml::Value::Table(file.hear.into_iter().collect()));
-        Phrasebook { say: file.say, hear: hear.expect("a test reads it"), types: file.types }
+        Phrasebook {
+            say: file.say,
+            hear: hear.expect("a test reads it"),
+            kinds: file.kinds,
+            description: Description::default(),
+        }
     }
 
     /// English with what a file says otherwise; `path` is for messages.
@@ -96,32 +104,30 @@ impl Phrasebook {
         }
         book.hear = Hear::deserialize(toml::Value::Table(hear.into_iter().collect()))
             .map_err(|error| bad(1, error.message().to_owned()))?;
-        book.types = file.types;
+        book.kinds.extend(file.kinds);
+        book.description.slots = file.types;
         Ok(book)
     }
 
     /// A sentence with its places filled.
     pub(super) fn say(&self, name: &str, places: &[(&str, &str)]) -> String {
-        let template = self.say.get(name).map_or("", String::as_str);
-        let mut text = String::with_capacity(template.len() + 32);
-        let mut rest = template;
-        // Once through, so that what fills a place is never read as a place itself.
-        while let Some(open) = rest.find('{') {
-            text.push_str(&rest[..open]);
-            let Some(close) = rest[open..].find('}') else { break };
-            let place = &rest[open + 1..open + close];
-            match places.iter().find(|(name, _)| *name == place) {
-                Some((_, value)) => text.push_str(value),
-                None => text.push_str(&rest[open..=open + close]),
-            }
-            rest = &rest[open + close + 1..];
+        fill(self.say.get(name).map_or("", String::as_str), places)
+    }
+
+    /// The same with what a corpus says of its slots and intents, where this book does not say it.
+    pub fn describing(mut self, corpus: &Description) -> Self {
+        for (slot, words) in &corpus.slots {
+            self.description.slots.entry(slot.clone()).or_insert_with(|| words.clone());
         }
-        text + rest
+        for (intent, words) in &corpus.intents {
+            self.description.intents.entry(intent.clone()).or_insert_with(|| words.clone());
+        }
+        self
     }
 
     /// A slot type as a question calls it: `a playlist`.
     pub(crate) fn type_with_article(&self, slot: &str) -> String {
-        if let Some(say) = self.types.get(slot).and_then(|words| words.say.clone()) {
+        if let Some(say) = self.description.slots.get(slot).and_then(|words| words.say.clone()) {
             return say;
         }
         let name = plain_name(slot);
@@ -129,22 +135,73 @@ impl Phrasebook {
         format!("{article} {name}")
     }
 
-    /// What an intent or a slot type is called, without an article.
-    pub(super) fn plain(&self, name: &str) -> String {
-        self.types.get(name).and_then(|words| words.say.clone()).unwrap_or_else(|| plain_name(name))
+    /// What an intent is called.
+    pub(super) fn intent(&self, name: &str) -> String {
+        let described = self.description.intents.get(name).and_then(|words| words.say.clone());
+        let typed = || self.description.slots.get(name).and_then(|words| words.say.clone());
+        described.or_else(typed).unwrap_or_else(|| plain_name(name))
     }
 
-    /// What an answer may call a slot type, in lower case.
+    /// The words of an intent: of its name, of what it is called, and of its examples.
+    pub(super) fn intent_words(&self, name: &str) -> BTreeSet<String> {
+        let examples = self.description.intents.get(name).map(|words| words.examples.join(" "));
+        let all =
+            [plain_name(name), self.intent(name), examples.unwrap_or_default()].join(" ").to_lowercase();
+        all.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// What an answer may call a slot type or an intent, in lower case.
     pub(super) fn names(&self, slot: &str) -> Vec<String> {
         let plain = plain_name(slot);
         let mut names = vec![slot.to_lowercase(), plain.clone()];
         // `playlist name` and `city name` are called `playlist` and `city`.
         names.extend(plain.strip_suffix(" name").map(str::to_owned));
-        if let Some(words) = self.types.get(slot) {
-            names.extend(words.names.iter().map(|name| name.to_lowercase()));
-        }
+        let described = self.description.slots.get(slot).map(|words| &words.names);
+        names.extend(described.into_iter().flatten().map(|name| name.to_lowercase()));
+        let intent = self.description.intents.get(slot).and_then(|words| words.say.clone());
+        names.extend(intent.map(|say| say.to_lowercase()));
+        let kinds = plain.split(' ').filter_map(|word| self.kinds.get(word));
+        names.extend(kinds.flatten().cloned());
         names
     }
+
+    /// What is said of a request that is carried out, if the corpus says it.
+    pub(super) fn reply(&self, intent: &str, slots: &[Slot]) -> Option<String> {
+        let replies = &self.description.intents.get(intent)?.reply;
+        let value = |name: &str| {
+            let values = slots.iter().filter(|slot| slot.slot == name);
+            let values: Vec<&str> = values.map(|slot| slot.value.as_deref().unwrap_or(&slot.text)).collect();
+            (!values.is_empty()).then(|| values.join(", "))
+        };
+        let template = replies.iter().find(|reply| places(reply).all(|name| value(name).is_some()))?;
+        let filled: Vec<(&str, String)> =
+            places(template).filter_map(|name| Some((name, value(name)?))).collect();
+        let filled: Vec<(&str, &str)> = filled.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        Some(fill(template, &filled))
+    }
+
+    /// Requests that can be made, of different intents.
+    pub(super) fn examples(&self) -> impl Iterator<Item = &str> {
+        self.description.intents.values().filter_map(|words| words.examples.first().map(String::as_str))
+    }
+}
+
+/// A sentence with its places filled.
+fn fill(template: &str, places: &[(&str, &str)]) -> String {
+    let mut text = String::with_capacity(template.len() + 32);
+    let mut rest = template;
+    // Once through, so that what fills a place is never read as a place itself.
+    while let Some(open) = rest.find('{') {
+        text.push_str(&rest[..open]);
+        let Some(close) = rest[open..].find('}') else { break };
+        let place = &rest[open + 1..open + close];
+        match places.iter().find(|(name, _)| *name == place) {
+            Some((_, value)) => text.push_str(value),
+            None => text.push_str(&rest[open..=open + close]),
+        }
+        rest = &rest[open + close + 1..];
+    }
+    text + rest
 }
 
 /// The names in braces of a sentence.

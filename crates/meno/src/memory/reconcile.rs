@@ -239,14 +239,34 @@ impl<'t> Remembered<'t> {
             found => reconcile(rule, annotation.text, found, &tagged_words(&annotation, has_seen)),
         };
         if !memory.is_empty() {
-            relabel(&mut annotation, &memory);
-            // What is remembered need not be asked about, and is nothing to refuse.
-            if matches!(annotation.decision, Decision::Reject { .. }) {
-                annotation.decision = Decision::Act;
-            }
-            annotation.decide_again();
+            hold(&mut annotation, &memory);
         }
         Remembered { annotation, memory }
+    }
+
+    /// With some words, in bytes, in slots that were just told, whatever else is known of them.
+    pub fn knowing(mut self, known: &[(Range<usize>, String)]) -> Self {
+        let Annotation { text, tokens, .. } = &self.annotation;
+        for (place, slot) in known {
+            let start = tokens.partition_point(|token| token.end <= place.start);
+            let end = tokens.partition_point(|token| token.start < place.end);
+            let (true, Some(words)) = (start < end, text.get(place.clone())) else { continue };
+            self.memory.retain(|other| other.token_span.end <= start || end <= other.token_span.start);
+            self.memory.push(Recalled {
+                concept: 0,
+                slot: slot.clone(),
+                value: None,
+                text: words,
+                start: place.start,
+                end: place.end,
+                token_span: start..end,
+            });
+        }
+        self.memory.sort_by_key(|recalled| recalled.start);
+        if !known.is_empty() {
+            hold(&mut self.annotation, &self.memory);
+        }
+        self
     }
 
     /// What a span stands for: by what was taught, else by what the training corpus said.
@@ -288,6 +308,15 @@ fn seen(text: &str, has_seen: impl Fn(&str) -> bool) -> Seen {
     if is_variant { Seen::Variant } else { Seen::Never }
 }
 
+/// Labels the concepts that hold and decides anew: they need not be asked about, and are nothing to refuse.
+pub(super) fn hold(annotation: &mut Annotation<'_>, held: &[Recalled<'_>]) {
+    relabel(annotation, held);
+    if matches!(annotation.decision, Decision::Reject { .. }) {
+        annotation.decision = Decision::Act;
+    }
+    annotation.decide_again();
+}
+
 /// Gives the words of concepts that hold their labels, and makes the spans anew.
 pub(super) fn relabel(annotation: &mut Annotation<'_>, held: &[Recalled<'_>]) {
     for recalled in held {
@@ -300,7 +329,9 @@ pub(super) fn relabel(annotation: &mut Annotation<'_>, held: &[Recalled<'_>]) {
     for span in &mut spans {
         let same = annotation.spans.iter().find(|old| (old.start, old.end) == (span.start, span.end));
         span.guess = same.and_then(|old| old.guess.clone());
-        span.value = same.filter(|old| old.slot == span.slot).and_then(|old| old.value.clone());
+        let same = same.filter(|old| old.slot == span.slot);
+        span.value = same.and_then(|old| old.value.clone());
+        span.confidence = same.and_then(|old| old.confidence);
     }
     annotation.spans = spans;
 }

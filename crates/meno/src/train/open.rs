@@ -82,31 +82,38 @@ fn find(
     for slot in best.candidates(&open) {
         let tried = [&open[..], std::slice::from_ref(&slot)].concat();
         let read = read(&tried)?;
-        if read.finds_more(&best, &slot) {
+        if read.is_better(&best, &slot) {
             (open, best) = (tried, read);
         }
     }
     Ok(open)
 }
 
-/// For each slot whether each mention of a value that was held out is found.
-struct Read(BTreeMap<String, Vec<bool>>);
+/// How a model reads what was held out.
+struct Read {
+    /// For each utterance whether all its slots are right.
+    is_right: Vec<bool>,
+    /// For each slot whether each mention of a value that was held out is found.
+    is_found: BTreeMap<String, Vec<bool>>,
+}
 
 impl Read {
     fn by(model: &Model, cut: &WithoutValues) -> Self {
         let known: BTreeSet<_> = cut.rest.utterances.iter().flat_map(values_of).collect();
         let mut worker = model.worker();
-        let mut is_found: BTreeMap<String, Vec<bool>> = BTreeMap::new();
-        for utterance in &cut.new.utterances {
+        let mut read = Read { is_right: Vec::new(), is_found: BTreeMap::new() };
+        for utterance in cut.new.utterances.iter().chain(&cut.known.utterances) {
             let (labels, _) = worker.tag(&utterance.words);
             let found: Vec<_> = label::iter_spans(&labels).collect();
-            for (span, value) in label::iter_spans(&utterance.labels).zip(values_of(utterance)) {
+            let spans: Vec<_> = label::iter_spans(&utterance.labels).collect();
+            read.is_right.push(found == spans);
+            for (span, value) in spans.iter().zip(values_of(utterance)) {
                 if !known.contains(&value) {
-                    is_found.entry(span.slot.to_owned()).or_default().push(found.contains(&span));
+                    read.is_found.entry(span.slot.to_owned()).or_default().push(found.contains(span));
                 }
             }
         }
-        Read(is_found)
+        read
     }
 
     /// The slots to try, the one whose values are missed most often first.
@@ -118,51 +125,65 @@ impl Read {
                 && n_missed >= MISSED
                 && n_missed as f64 >= MISSED_SHARE * is_found.len() as f64
         };
-        let mut candidates: Vec<_> = self.0.iter().filter(is_candidate).collect();
+        let mut candidates: Vec<_> = self.is_found.iter().filter(is_candidate).collect();
         candidates.sort_by_key(|(_, is_found)| std::cmp::Reverse(n_missed(is_found)));
         candidates.into_iter().take(TRIES).map(|(slot, _)| slot.clone()).collect()
     }
 
-    /// Whether more mentions of a slot are found than chance gives, by those that only one of the two finds.
-    fn finds_more(&self, other: &Read, slot: &str) -> bool {
-        let (mut gained, mut lost) = (0.0, 0.0);
-        for (this, other) in self.0[slot].iter().zip(&other.0[slot]) {
-            gained += f64::from(u8::from(*this && !other));
-            lost += f64::from(u8::from(!this && *other));
-        }
-        gained - lost > DEVIATIONS * f64::sqrt(gained + lost)
+    /// Whether more mentions of a slot are found, and not fewer utterances are read rightly.
+    fn is_better(&self, other: &Read, slot: &str) -> bool {
+        is_more(&self.is_found[slot], &other.is_found[slot]) && !is_more(&other.is_right, &self.is_right)
     }
+}
+
+/// Whether more of the first are true than chance gives, by those of which only one of the two is.
+fn is_more(these: &[bool], others: &[bool]) -> bool {
+    let (mut gained, mut lost) = (0.0, 0.0);
+    for (this, other) in these.iter().zip(others) {
+        gained += f64::from(u8::from(*this && !other));
+        lost += f64::from(u8::from(!this && *other));
+    }
+    gained - lost > DEVIATIONS * f64::sqrt(gained + lost)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// `+` is found, `-` is missed.
-    fn read(slots: &[(&str, &str)]) -> Read {
-        let mentions = |signs: &str| signs.chars().map(|sign| sign == '+').collect();
-        Read(slots.iter().map(|(slot, signs)| ((*slot).to_owned(), mentions(signs))).collect())
+    /// `+` is true, `-` is not.
+    fn signs(signs: &str) -> Vec<bool> {
+        signs.chars().map(|sign| sign == '+').collect()
+    }
+
+    fn read(slots: &[(&str, &str)], is_right: &str) -> Read {
+        let is_found = slots.iter().map(|(slot, found)| ((*slot).to_owned(), signs(found)));
+        Read { is_right: signs(is_right), is_found: is_found.collect() }
     }
 
     #[test]
     fn slots_are_tried_whose_values_are_missed() {
-        let read = read(&[
+        let slots = [
             ("area", "-----+"),
             ("name", "-------+"),
             ("few", "----"),
             ("found", "------+++++++"),
             ("open", "--------"),
-        ]);
-        assert_eq!(read.candidates(&["open".to_owned()]), ["name", "area"]);
+        ];
+        assert_eq!(read(&slots, "").candidates(&["open".to_owned()]), ["name", "area"]);
     }
 
     #[test]
-    fn a_slot_is_open_if_many_more_of_its_values_are_found() {
-        let finds_more =
-            |after: &str, before: &str| read(&[("s", after)]).finds_more(&read(&[("s", before)]), "s");
+    fn more_than_chance_gives() {
         // 5 > 2 sqrt(5), 4 is not above 2 sqrt(4), and 6 - 1 is not above 2 sqrt(7).
-        assert!(finds_more("+++++---", "--------"));
-        assert!(!finds_more("++++----", "--------"));
-        assert!(!finds_more("++++++--", "------+-"));
+        assert!(is_more(&signs("+++++---"), &signs("--------")));
+        assert!(!is_more(&signs("++++----"), &signs("--------")));
+        assert!(!is_more(&signs("++++++--"), &signs("------+-")));
+    }
+
+    #[test]
+    fn a_slot_is_open_if_its_values_are_found_and_nothing_else_suffers() {
+        let before = read(&[("s", "--------")], "++++++++");
+        assert!(read(&[("s", "+++++---")], "+++++---").is_better(&before, "s"), "three errors are chance");
+        assert!(!read(&[("s", "+++++---")], "+-------").is_better(&before, "s"), "seven are not");
     }
 }

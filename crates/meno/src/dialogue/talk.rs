@@ -1,0 +1,252 @@
+//! What is said between requests: greetings, help, why it asks; teaching, forgetting and correcting by talking.
+
+use std::ops::Range;
+
+use super::answer::{Answer, Meaning};
+use super::{Dialogue, Heard, Lesson, Outcome, Pending, Reply, Slot, State, Thread, find_words, finished};
+use crate::label::UNKNOWN;
+
+/// How many examples help gives.
+const EXAMPLES: usize = 3;
+
+impl Dialogue<'_> {
+    /// A turn that no question is before.
+    pub(super) fn talk(&self, answer: Answer, thread: Thread, heard: Heard) -> (State, Reply) {
+        match answer {
+            Answer::Greet => self.chat(thread, "greet"),
+            Answer::Thank => self.chat(thread, "thank"),
+            Answer::Bye => self.chat(thread, "bye"),
+            Answer::Why | Answer::Repeat => self.chat(thread, "nothing_asked"),
+            Answer::Cancel => finished(thread, self.book.say("dropped", &[]), Outcome::Drop),
+            Answer::Help => {
+                let said = self.help();
+                finished(thread, said, Outcome::Talk)
+            }
+            Answer::Undo => self.undo(thread),
+            Answer::Forget(phrase) => self.forget(thread, phrase),
+            Answer::Teach(Some(phrase), meaning) => self.teach(thread, phrase, meaning, heard),
+            Answer::Teach(None, Meaning::Type(slot)) => self.correct_last(thread, slot, heard),
+            Answer::Change(value) => self.change(thread, &value, heard),
+            _ => self.request(thread, heard),
+        }
+    }
+
+    /// The same while a question is open, which is then asked again.
+    pub(super) fn talk_in_between(&self, answer: Answer, pending: Pending, thread: Thread) -> (State, Reply) {
+        let mut forget = Vec::new();
+        let mut learnt = thread.learnt.clone();
+        let said = match answer {
+            Answer::Greet => Some(self.book.say("greet", &[])),
+            Answer::Thank => Some(self.book.say("thank", &[])),
+            Answer::Bye => return self.chat(thread, "bye"),
+            Answer::Why => Some(self.book.say("why", &[("phrase", pending.phrase())])),
+            Answer::Help => {
+                let names = pending.options.iter().map(|slot| self.book.type_with_article(slot));
+                let options = names.collect::<Vec<_>>().join(", ");
+                Some(match options.is_empty() {
+                    true => self.help(),
+                    false => self.book.say("help_question", &[("options", &options)]),
+                })
+            }
+            Answer::Undo => {
+                let (said, phrases) = self.undone(&std::mem::take(&mut learnt));
+                forget = phrases;
+                Some(said)
+            }
+            Answer::Forget(phrase) => {
+                let (said, phrases) = self.forgotten(phrase);
+                forget = phrases;
+                Some(said)
+            }
+            _ => None,
+        };
+        let said: Vec<String> = said.into_iter().chain([self.question(&pending)]).collect();
+        let (state, reply) = pending.wait(Thread { learnt, ..thread }, said, Vec::new());
+        (state, Reply { forget, ..reply })
+    }
+
+    fn chat(&self, thread: Thread, name: &str) -> (State, Reply) {
+        finished(thread, self.book.say(name, &[]), Outcome::Talk)
+    }
+
+    fn help(&self) -> String {
+        let examples: Vec<String> =
+            self.book.examples().take(EXAMPLES).map(|example| format!("*{example}*")).collect();
+        match examples.is_empty() {
+            true => self.book.say("help_bare", &[]),
+            false => self.book.say("help", &[("examples", &examples.join(", "))]),
+        }
+    }
+
+    fn undo(&self, mut thread: Thread) -> (State, Reply) {
+        let (said, forget) = self.undone(&std::mem::take(&mut thread.learnt));
+        let (state, reply) = finished(thread, said, Outcome::Talk);
+        (state, Reply { forget, ..reply })
+    }
+
+    /// What was learnt last is taken back.
+    fn undone(&self, learnt: &[Lesson]) -> (String, Vec<String>) {
+        let said = learnt.iter().map(|lesson| {
+            let name = lesson.value.clone().unwrap_or_else(|| self.book.type_with_article(&lesson.slot));
+            self.book.say("undone", &[("phrase", &lesson.phrase), ("type", &name)])
+        });
+        match learnt {
+            [] => (self.book.say("nothing_undone", &[]), Vec::new()),
+            learnt => {
+                let phrases = learnt.iter().map(|lesson| lesson.phrase.clone());
+                (said.collect::<Vec<_>>().join(" "), phrases.collect())
+            }
+        }
+    }
+
+    fn forget(&self, mut thread: Thread, phrase: String) -> (State, Reply) {
+        let (said, forget) = self.forgotten(phrase);
+        thread.learnt.retain(|lesson| !forget.contains(&lesson.phrase));
+        let (state, reply) = finished(thread, said, Outcome::Talk);
+        (state, Reply { forget, ..reply })
+    }
+
+    fn forgotten(&self, phrase: String) -> (String, Vec<String>) {
+        match self.engine.remembers(&phrase) {
+            true => (self.book.say("forgotten", &[("phrase", &phrase)]), vec![phrase]),
+            false => (self.book.say("not_known", &[("phrase", &phrase)]), Vec::new()),
+        }
+    }
+
+    /// Something is explained out of the blue, or about the last request, which is then completed anew.
+    fn teach(&self, thread: Thread, phrase: String, meaning: Meaning, heard: Heard) -> (State, Reply) {
+        let place = thread.last.as_ref().and_then(|last| find_words(&last.text, &phrase));
+        let (slot, value) = match meaning {
+            Meaning::Type(slot) => (slot, None),
+            Meaning::Alias(value) => match self.engine.slot_of(&value) {
+                Some(slot) => (slot, Some(value)),
+                None => return self.ask_about(thread, heard, &phrase, None, Some(value)),
+            },
+            Meaning::NewType(slot) => return self.ask_about(thread, heard, &phrase, Some(slot), None),
+        };
+        match (place, thread.last.clone()) {
+            (Some(place), Some(last)) => self.learn_about(last, thread, place, slot, value),
+            _ => {
+                let said = self.learnt(&phrase, &slot, value.as_deref());
+                let lesson = Lesson {
+                    phrase,
+                    slot,
+                    value,
+                    request: String::new(),
+                    intent: String::new(),
+                    slots: Vec::new(),
+                };
+                let thread = Thread { learnt: vec![lesson.clone()], ..thread };
+                let (state, reply) = finished(thread, said, Outcome::Talk);
+                (state, Reply { lessons: vec![lesson], ..reply })
+            }
+        }
+    }
+
+    /// `I meant the band`: of the last request, the slot that may be that.
+    fn correct_last(&self, thread: Thread, slot: String, heard: Heard) -> (State, Reply) {
+        let Some(last) = thread.last.clone() else { return self.request(thread, heard) };
+        let mut doubtful: Vec<&Slot> = last.slots.iter().filter(|other| other.slot != slot).collect();
+        doubtful.sort_by(|a, b| b.uncertainty.total_cmp(&a.uncertainty));
+        let fits = |other: &&&Slot| other.guesses.iter().any(|(guess, _)| *guess == slot);
+        let place = doubtful.iter().find(fits).or(doubtful.first()).map(|slot| slot.place.clone());
+        match place {
+            Some(place) => self.learn_about(last, thread, place, slot, None),
+            None => self.request(thread, heard),
+        }
+    }
+
+    /// Words of a request are explained after it was acted upon.
+    fn learn_about(
+        &self,
+        mut request: Heard,
+        thread: Thread,
+        place: Range<usize>,
+        slot: String,
+        value: Option<String>,
+    ) -> (State, Reply) {
+        let is_apart = |other: &Slot| other.place.end <= place.start || place.end <= other.place.start;
+        request.slots.retain(is_apart);
+        let slot_idx = request.slots.partition_point(|other| other.place.start < place.start);
+        let asked = Slot {
+            slot: UNKNOWN.to_owned(),
+            text: request.text[place.clone()].to_owned(),
+            place,
+            ..Slot::default()
+        };
+        request.slots.insert(slot_idx, asked);
+        self.learn(Pending::of(request, slot_idx, value), thread, slot)
+    }
+
+    /// A phrase of which it is not known what it is, with what was said of it.
+    fn ask_about(
+        &self,
+        thread: Thread,
+        heard: Heard,
+        phrase: &str,
+        proposed: Option<String>,
+        alias: Option<String>,
+    ) -> (State, Reply) {
+        let Some(place) = find_words(&heard.text, phrase) else { return self.request(thread, heard) };
+        let slot = Slot { slot: UNKNOWN.to_owned(), text: phrase.to_owned(), place, ..Slot::default() };
+        let request = Heard { text: heard.text, slots: vec![slot], ..Heard::default() };
+        let pending = Pending::of(request, 0, alias.clone());
+        match (proposed, alias) {
+            (Some(slot), _) => self.propose(pending, thread, slot),
+            (None, Some(value)) => {
+                let said = self.book.say("ask_type_of", &[("value", &value)]);
+                self.ask_again(pending, thread, said)
+            }
+            (None, None) => self.request(thread, Heard::default()),
+        }
+    }
+
+    /// One slot of the last request gets another value, or one more is said.
+    fn change(&self, thread: Thread, value: &str, heard: Heard) -> (State, Reply) {
+        let Some(last) = thread.last.clone() else { return self.request(thread, heard) };
+        let replaced = last.slots.iter().map(|slot| {
+            let text = [&last.text[..slot.place.start], value, &last.text[slot.place.end..]].concat();
+            (text, slot.place.start, Some(slot.slot.as_str()))
+        });
+        // What was said around the value says how it is joined on.
+        let joined =
+            [value.to_owned(), heard.text.trim_end_matches(|c: char| !c.is_alphanumeric()).to_owned()];
+        let joined = joined.into_iter().filter_map(|said| {
+            let text = format!("{} {said}", last.text.trim_end_matches(|c: char| !c.is_alphanumeric()));
+            let start = text.len() - said.len() + said.find(value)?;
+            Some((text, start, None))
+        });
+        let mut best: Option<(f32, Heard)> = None;
+        for (text, start, slot) in replaced.chain(joined) {
+            let read = self.engine.read(&text, &[]);
+            let is_it = |found: &Slot| {
+                found.place.start == start
+                    && found.place.len() == value.len()
+                    && match slot {
+                        Some(slot) => found.slot == slot,
+                        None => {
+                            last.slots.iter().all(|other| other.slot != found.slot) && found.slot != UNKNOWN
+                        }
+                    }
+            };
+            let n_slots = last.slots.len() + usize::from(slot.is_none());
+            let is_same = read.intent == last.intent && read.slots.len() == n_slots;
+            let confidence = read.confidence.unwrap_or(read.probability);
+            if is_same
+                && !read.rejected
+                && read.slots.iter().any(is_it)
+                && best.as_ref().is_none_or(|(best, _)| confidence > *best)
+            {
+                best = Some((confidence, read));
+            }
+        }
+        match best {
+            Some((_, read)) => {
+                self.go_on(Heard { intents: Vec::new(), ..read }, thread, 0, Vec::new(), Vec::new())
+            }
+            // It may be a request all the same.
+            None if self.is_request(&heard) => self.request(thread, heard),
+            None => self.chat(thread, "not_changed"),
+        }
+    }
+}
