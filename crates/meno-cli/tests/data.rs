@@ -177,8 +177,20 @@ fn what_a_dataset_says_of_itself_goes_along() {
         assert_eq!(fs::read(dir.path().join(out).join("corpus.toml")).unwrap(), text);
     }
     fs::write(dir.path().join("corpus.toml"), "\n[slots.song]\n").unwrap();
-    expect![[""]].assert_eq(&run(dir.path(), "stats ."));
-    expect![[""]].assert_eq(&run(dir.path(), "check ."));
+    expect![[r#"
+        exit 2
+        ---
+        error: ./corpus.toml:2: the data has no slot `song`
+        hint: the slots are artist
+    "#]]
+    .assert_eq(&run(dir.path(), "stats ."));
+    expect![[r#"
+        exit 1
+        ./corpus.toml:2: description: the data has no slot `song`
+        ---
+        1 finding
+    "#]]
+    .assert_eq(&run(dir.path(), "check ."));
 }
 
 #[test]

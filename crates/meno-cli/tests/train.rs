@@ -71,7 +71,16 @@ fn a_description_goes_into_the_model() {
     fs::rename(dir.path().join("my.toml"), dir.path().join("data/corpus.toml")).unwrap();
     assert_eq!(description("").slots.keys().collect::<Vec<_>>(), ["song"]);
     fs::write(dir.path().join("my.toml"), "[slots.song]\n[slots.sung]\n").unwrap();
-    check(dir.path(), &format!("train data -o m {FOR_EVER} --describe my.toml"), &expect![[""]]);
+    check(
+        dir.path(),
+        &format!("train data -o m {FOR_EVER} --describe my.toml"),
+        &expect![[r#"
+        exit 2
+        ---
+        error: my.toml:2: the data has no slot `sung`
+        hint: the slots are artist, city, song, time
+    "#]],
+    );
 }
 
 #[test]
