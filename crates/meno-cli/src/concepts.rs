@@ -19,5 +19,6 @@ pub fn new_concepts() -> Result<Corpus> {
 
 fn read(name: &str, split: Split) -> Result<Corpus> {
     let Split { words, labels, intents, truth } = split;
-    FolderText { words, labels, truth, intents: Some(intents) }.read(&Path::new("concepts").join(name))
+    let text = FolderText { words, labels, truth, intents: Some(intents), description: None };
+    text.read(&Path::new("concepts").join(name))
 }

@@ -12,7 +12,7 @@ use meno::corpus::stats::Stats;
 use meno::corpus::{self, Corpus, Finding, Format, NewValues, Scheme, Split};
 use meno::label::{self, UNKNOWN};
 use meno::train::TrainSettings;
-use meno::{Error, Result};
+use meno::{Error, Result, atomic};
 use serde::Serialize;
 
 use crate::output::{count, note, pretty, print, written};
@@ -268,6 +268,7 @@ fn split(args: &SplitArgs) -> Result<ExitCode> {
         corpus::write(part, &path, format)?;
         note(format_args!("{}: {}", path.display(), count(part.utterances.len(), "utterance")));
     }
+    copy_description(&args.input, &args.output)?;
     note_lost_values(&corpus, format);
     Ok(ExitCode::SUCCESS)
 }
@@ -365,14 +366,23 @@ impl Conversion {
         }
         let splits = corpus::splits_with(input, self.columns)?;
         match splits.as_slice() {
-            [split] if split.path == input => self.write(&split.read()?, output, self.target(output)?)?,
+            [split] if split.path == input => {
+                let format = self.target(output)?;
+                self.write(&split.read()?, output, format)?;
+                if format == Format::Folder {
+                    copy_description(input, output)?;
+                }
+            }
             _ if same_folder(input, output) => {
                 return Err(Error::Setting {
                     problem: format!("{} is both IN and OUT", input.display()),
                     hint: "write the dataset into another folder".to_owned(),
                 });
             }
-            splits => self.dataset(splits, output)?,
+            splits => {
+                self.dataset(splits, output)?;
+                copy_description(input, output)?;
+            }
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -432,6 +442,18 @@ impl Conversion {
         note_lost_values(corpus, format);
         Ok(())
     }
+}
+
+/// Takes what a dataset says of itself along, with its comments.
+fn copy_description(input: &Path, output: &Path) -> Result<()> {
+    let Some(file) = corpus::description_file(input).filter(|_| !same_folder(input, output)) else {
+        return Ok(());
+    };
+    let copy = output.join(corpus::DESCRIPTION);
+    let text = std::fs::read(&file).map_err(|source| Error::Read { path: file, source })?;
+    atomic::write(&copy, &text)?;
+    note(format_args!("{}: how to talk about it", copy.display()));
+    Ok(())
 }
 
 /// Says what does not come back from what was written.

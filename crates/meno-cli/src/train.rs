@@ -64,6 +64,9 @@ pub struct Args {
     output: Option<PathBuf>,
     #[command(flatten)]
     columns: ColumnsArgs,
+    /// How to talk about the slots and intents, in TOML (docs/corpora.md); by default the file corpus.toml of the dataset.
+    #[arg(long, value_name = "FILE")]
+    describe: Option<PathBuf>,
     /// Which network to train: the span tagger, unless something is typed that only the slot-gated one has.
     #[arg(long, alias = "recipe", value_enum, value_name = "NAME", help_heading = "How to train")]
     architecture: Option<ArchitectureName>,
@@ -179,7 +182,7 @@ impl Job {
         };
         let policy = args.threshold.settings(architecture)?;
         atomic::demand_writable(&output)?;
-        let data = TrainingData::read(&path, args.columns.layout()?, &settings)?;
+        let data = TrainingData::read(&path, args.columns.layout()?, args.describe.as_deref(), &settings)?;
         if resume.is_none() && args.config.is_none() && settings.span_tagger().is_some() {
             settings = args.train.for_corpus(settings, data.train.utterances.len());
         }

@@ -26,7 +26,12 @@ pub struct TrainingData {
 
 impl TrainingData {
     /// Reads a dataset. Where it has no valid split, says what takes its place.
-    pub fn read(path: &Path, columns: Option<Layout>, settings: &TrainSettings) -> Result<Self> {
+    pub fn read(
+        path: &Path,
+        columns: Option<Layout>,
+        describe: Option<&Path>,
+        settings: &TrainSettings,
+    ) -> Result<Self> {
         let splits = corpus::splits_with(path, columns)?;
         let read =
             |name: &str| splits.iter().find(|split| split.name == name).map(|split| split.read()).transpose();
@@ -34,6 +39,10 @@ impl TrainingData {
             (Some(train), _) => train,
             (None, [only]) if !matches!(only.name.as_str(), "valid" | "test") => only.read()?,
             (None, _) => corpus::find_split(path, &splits, "train")?.read()?,
+        };
+        let train = match describe {
+            Some(file) => train.described_by(file)?,
+            None => train,
         };
         let test = read("test")?;
         let valid = read("valid")?;

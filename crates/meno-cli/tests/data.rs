@@ -167,6 +167,33 @@ fn convert_writes_a_split_or_a_dataset() {
 }
 
 #[test]
+fn what_a_dataset_says_of_itself_goes_along() {
+    let text = b"# ours\n[slots.artist]\nsay = \"an artist\"\n";
+    let dir = folder(&[&GOOD[..], &[("corpus.toml", text)]].concat());
+    for args in ["convert . a --to folder", "convert . b --to rasa", "split . c --valid 0 --test 0"] {
+        let out = args.split(' ').nth(2).unwrap();
+        let said = run(dir.path(), args);
+        assert!(said.contains(&format!("{out}/corpus.toml: how to talk about it")), "{said}");
+        assert_eq!(fs::read(dir.path().join(out).join("corpus.toml")).unwrap(), text);
+    }
+    fs::write(dir.path().join("corpus.toml"), "\n[slots.song]\n").unwrap();
+    expect![[r#"
+        exit 2
+        ---
+        error: ./corpus.toml:2: the data has no slot `song`
+        hint: the slots are artist
+    "#]]
+    .assert_eq(&run(dir.path(), "stats ."));
+    expect![[r#"
+        exit 1
+        ./corpus.toml:2: description: the data has no slot `song`
+        ---
+        1 finding
+    "#]]
+    .assert_eq(&run(dir.path(), "check ."));
+}
+
+#[test]
 fn bad_input_is_an_error_with_its_place() {
     check(
         &[],

@@ -57,6 +57,33 @@ fn a_language_can_be_stated() {
 }
 
 #[test]
+fn a_description_goes_into_the_model() {
+    let dir = tiny_dataset();
+    let description = |args: &str| {
+        let said = run(dir.path(), &format!("train data -o m --epochs 1 {SMALL} {args}"));
+        assert!(said.starts_with("exit 0\n"), "{said}");
+        meno::Model::load(&dir.path().join("m")).unwrap().description().clone()
+    };
+    // The names of slots tell something already.
+    assert_eq!(description("").slots.keys().collect::<Vec<_>>(), ["time"]);
+    fs::write(dir.path().join("my.toml"), "[slots.song]\nsay = \"a song\"\n").unwrap();
+    assert_eq!(description("--describe my.toml").slots["song"].say.as_deref(), Some("a song"));
+    fs::rename(dir.path().join("my.toml"), dir.path().join("data/corpus.toml")).unwrap();
+    assert_eq!(description("").slots.keys().collect::<Vec<_>>(), ["song"]);
+    fs::write(dir.path().join("my.toml"), "[slots.song]\n[slots.sung]\n").unwrap();
+    check(
+        dir.path(),
+        &format!("train data -o m {FOR_EVER} --describe my.toml"),
+        &expect![[r#"
+        exit 2
+        ---
+        error: my.toml:2: the data has no slot `sung`
+        hint: the slots are artist, city, song, time
+    "#]],
+    );
+}
+
+#[test]
 fn open_slots_are_stated_and_said() {
     let dir = tiny_dataset();
     let stated = run(dir.path(), "train data -o m --epochs 1 --open city");

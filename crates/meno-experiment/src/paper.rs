@@ -416,7 +416,7 @@ mod tests {
     use meno::corpus::FolderText;
 
     fn corpus(words: &str, labels: &str, truth: Option<&str>) -> Corpus {
-        FolderText { words, labels, truth, intents: None }.read("toy".as_ref()).unwrap()
+        FolderText { words, labels, truth, ..FolderText::default() }.read("toy".as_ref()).unwrap()
     }
 
     fn dataset() -> Dataset {

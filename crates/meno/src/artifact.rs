@@ -12,6 +12,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 use crate::decision::{Doubt, Growth, NamedThreshold, Policy, Threshold, Trust};
+use crate::description::Description;
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape};
 use crate::encoder::{SpanTagger, SpanTaggerEncoder, SpanTaggerShape};
 use crate::engine::{English, Model, Record};
@@ -64,6 +65,9 @@ struct Document {
     /// From version 3 on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     known_values: Vec<KnownValue>,
+    /// Earlier programs pass it over.
+    #[serde(default, skip_serializing_if = "Description::is_empty")]
+    description: Description,
     /// The name of the second opinion on intents, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ngrams: Option<String>,
@@ -210,6 +214,7 @@ impl Model {
             threshold: None,
             growth: None,
             known_values,
+            description: self.description().clone(),
             ngrams: self.features.ngrams.as_ref().map(|_| Ngrams::NAME.to_owned()),
             wordings: self.wordings().map(|_| Wordings::NAME.to_owned()),
         };
@@ -311,6 +316,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
         return Err(format!("it needs the syntax model for English, which is {NOT_BUILT_IN}"));
     }
     let known_values = known_values(&document)?;
+    check_description(&document)?;
     let ngrams = ngrams(&document, tensors)?;
     let wordings = wordings(&document, tensors)?;
     if policy.trust.is_some() != wordings.is_some() {
@@ -334,6 +340,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
         outside_penalty,
         policy: Arc::new(policy),
         known_values: Arc::new(known_values),
+        description: Arc::new(document.description),
         syntax: english.syntax.clone(),
         record: document.training,
     })
@@ -525,6 +532,14 @@ fn known_values(document: &Document) -> Result<KnownValues, String> {
         }
     }
     Ok(KnownValues::new(document.known_values.clone()))
+}
+
+/// It speaks of slots and intents that there are, in texts that can be shown, and is small.
+fn check_description(document: &Document) -> Result<(), String> {
+    let slots = document.id2label.values().map(|label| label::split(label).1);
+    let intents = document.intents.iter().map(String::as_str);
+    let checked = document.description.check(&slots.collect(), &intents.collect());
+    checked.map_err(|flaw| damaged(flaw.problem))
 }
 
 fn texts(names: &Names) -> Vec<String> {

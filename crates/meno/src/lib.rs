@@ -42,7 +42,7 @@
 //!     words: "wake me at six\nwake me at noon\ncall anna\nplease call peter",
 //!     labels: "O O O B-time\nO O O B-time\nO B-person\nO O B-person",
 //!     intents: Some("alarm\nalarm\ncall\ncall"),
-//!     truth: None,
+//!     ..FolderText::default()
 //! };
 //! let corpus = corpus.read("four utterances".as_ref())?;
 //! let settings = TrainSettings { epochs: 20, ..TrainSettings::default() };

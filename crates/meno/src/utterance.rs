@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::description::Description;
+
 /// One utterance as a corpus gives it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Utterance {
@@ -30,6 +32,8 @@ pub struct Corpus {
     pub utterances: Vec<Utterance>,
     /// Values that the corpus names outside of its utterances, sorted.
     pub known_values: Vec<KnownValue>,
+    /// How to talk about it; only in what is trained on.
+    pub description: Description,
     /// Whether the words were cut out of raw text by the tokenizer that reads users' text.
     pub raw: bool,
 }

@@ -265,6 +265,38 @@ fn format_3_opens_for_ever_and_knows_values() {
     );
 }
 
+#[test]
+fn a_description_comes_back_and_is_checked() {
+    let described = || {
+        File::of(FORMAT_3).document(|d| {
+        d["description"] = json!({
+            "slots": {"city": {"say": "a city", "names": ["town"]}},
+            "intents": {"play": {"say": "play music", "reply": ["Playing {album}."], "required": ["album"]}},
+        });
+    })
+    };
+    let model = load(&described().bytes()).unwrap();
+    assert_eq!(model.description().slots["city"].say.as_deref(), Some("a city"));
+    assert_eq!(load(&model.to_bytes()).unwrap().description(), model.description());
+    assert!(load(FORMAT_3).unwrap().description().is_empty());
+    for (path, value, expected) in [
+        ("/description/slots", json!({"street": {}}), "the data has no slot `street`"),
+        ("/description/intents", json!({"sing": {}}), "the data has no intent `sing`"),
+        ("/description/slots/city/names/0", json!("a\u{1b}[1m"), "has a control character in it"),
+        (
+            "/description/slots/city/say",
+            json!("x".repeat(1 << 16)),
+            "bytes of description, and 65536 are the most",
+        ),
+        ("/description/intents/play/reply/0", json!("{street}"), "is no slot of the data"),
+        ("/description/slots/city", json!({"resolve": "soon"}), "unknown variant `soon`"),
+    ] {
+        let damaged = described().document(|d| *d.pointer_mut(path).unwrap() = value.clone()).bytes();
+        let error = load(&damaged).unwrap_err().to_string();
+        assert!(error.contains("damaged description of the model") && error.contains(expected), "{error}");
+    }
+}
+
 /// A decision depends on what the file says, not on what the program has.
 #[test]
 fn weights_of_scores_are_those_of_the_file() {

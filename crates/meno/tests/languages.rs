@@ -108,6 +108,7 @@ O O B-city O O O O O O
 B-city O O O O",
     intents: Some("alarm\nalarm\nalarm\nalarm\nalarm\nweather\nweather\nweather\nweather\nweather"),
     truth: None,
+    description: None,
 };
 
 fn rasa(yaml: &str) -> Corpus {

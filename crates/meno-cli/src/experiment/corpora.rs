@@ -87,7 +87,7 @@ impl Row {
         let (mut reports, mut seconds, mut utterances) = (Vec::new(), Vec::new(), 0);
         for seed in 1..=args.seeds.get() as u64 {
             let settings = args.train.over(TrainSettings { seed, ..TrainSettings::default() });
-            let dataset = TrainingData::read(path, None, &settings)?;
+            let dataset = TrainingData::read(path, None, None, &settings)?;
             utterances = dataset.train.utterances.len();
             let settings = args.train.for_corpus(settings, utterances);
             let test = dataset.test.as_ref().ok_or_else(|| Error::Dataset {

@@ -133,7 +133,7 @@ fn print_prior(args: &Args) -> Result<ExitCode> {
     let mut all = Vec::new();
     for path in &args.data {
         let settings = args.train.over(TrainSettings::default());
-        let data = TrainingData::read(path, None, &settings)?;
+        let data = TrainingData::read(path, None, None, &settings)?;
         let settings = args.train.for_corpus(settings, data.train.utterances.len());
         let (train, valid) = match data.valid {
             Some(valid) => (data.train, valid),
@@ -171,7 +171,7 @@ impl Row {
 
 fn measure(args: &Args, path: &Path, seed: u64, texts: &[&str], style: Style) -> Result<Vec<Row>> {
     let settings = args.train.over(TrainSettings { seed, ..TrainSettings::default() });
-    let data = TrainingData::read(path, None, &settings)?;
+    let data = TrainingData::read(path, None, None, &settings)?;
     let settings = args.train.for_corpus(settings, data.train.utterances.len());
     let (start, mut watcher) = (Instant::now(), Watcher::new(None, style.stderr));
     let policy =

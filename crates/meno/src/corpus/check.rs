@@ -33,6 +33,7 @@ pub fn check_splits(splits: Vec<Split>) -> Result<Vec<Finding>> {
             characters(&file, &mut log)?;
         }
         corpus.utterances.iter().for_each(|utterance| truth(&split, utterance, &mut log));
+        described(&split, &corpus, &mut log)?;
         parts.push(Part { split, corpus });
     }
     if let Some(train) = parts.iter().find(|part| part.split.name == "train") {
@@ -52,6 +53,16 @@ pub fn check_splits(splits: Vec<Split>) -> Result<Vec<Finding>> {
 struct Part {
     split: Split,
     corpus: Corpus,
+}
+
+/// What the description of a dataset says that the data has not.
+fn described(split: &Split, corpus: &Corpus, log: &mut Log) -> Result<()> {
+    let Some(file) = &split.description else { return Ok(()) };
+    match corpus.clone().described_by(file) {
+        Err(Error::Corpus { path, line, problem, .. }) => log.add(&path, line, Kind::Description, problem),
+        described => drop(described?),
+    }
+    Ok(())
 }
 
 /// The files that a split consists of.

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::conll::{self, Layout};
+use super::description::description_file;
 use super::finding::Log;
 use super::format::{Format, read_leniently};
 use super::{Corpus, detect, folder, massive, rasa};
@@ -27,6 +28,8 @@ pub struct Split {
     partition: Option<String>,
     /// The columns of a CoNLL file, if they were stated.
     columns: Option<Layout>,
+    /// How to talk about it, if it is what a dataset with such a file is trained on.
+    pub(super) description: Option<PathBuf>,
 }
 
 impl Split {
@@ -35,7 +38,10 @@ impl Split {
         let mut log = Log::default();
         let corpus = self.read_leniently(None, &mut log)?;
         log.into_result()?;
-        Ok(corpus)
+        match &self.description {
+            Some(file) => corpus.described_by(file),
+            None => Ok(corpus),
+        }
     }
 
     pub(super) fn read_leniently(&self, format: Option<Format>, log: &mut Log) -> Result<Corpus> {
@@ -63,7 +69,8 @@ impl Split {
     }
 
     fn new(name: String, path: &Path) -> Self {
-        Split { name, path: path.to_owned(), files: Vec::new(), partition: None, columns: None }
+        let path = path.to_owned();
+        Split { name, path, files: Vec::new(), partition: None, columns: None, description: None }
     }
 }
 
@@ -72,6 +79,15 @@ impl Split {
 /// Others are folders with `seq.in`, and `.conll` and `.jsonl` files. A path that is itself a split is its only one,
 /// except that a MASSIVE file has its partitions.
 pub fn splits(path: &Path) -> Result<Vec<Split>> {
+    let mut splits = bare_splits(path)?;
+    let is_only = splits.len() == 1;
+    for split in splits.iter_mut().filter(|split| is_only || split.name == "train") {
+        split.description = description_file(path);
+    }
+    Ok(splits)
+}
+
+fn bare_splits(path: &Path) -> Result<Vec<Split>> {
     let metadata = fs::metadata(path).map_err(|source| Error::read(path, source))?;
     let name = stem(path);
     if !metadata.is_dir() {

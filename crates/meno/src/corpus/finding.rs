@@ -50,6 +50,8 @@ pub enum Kind {
     Markup,
     /// The true labels of a new-concept set do not fit its labels.
     Truth,
+    /// What `corpus.toml` says does not fit the data.
+    Description,
     /// A line without words, or without the intent that other lines have.
     EmptyLine,
     /// A character that is almost always damage: NUL, U+FFFD, a byte-order mark.
@@ -71,7 +73,8 @@ pub enum Kind {
 impl Kind {
     /// Whether reading the corpus fails on it.
     pub fn is_fatal(self) -> bool {
-        matches!(self, Kind::NotUtf8 | Kind::Syntax | Kind::Length | Kind::Tag | Kind::Empty)
+        use Kind::{Description, Empty, Length, NotUtf8, Syntax, Tag};
+        matches!(self, NotUtf8 | Syntax | Length | Tag | Empty | Description)
     }
 
     fn hint(self) -> &'static str {
@@ -97,6 +100,7 @@ impl fmt::Display for Kind {
             Kind::Sequence => "sequence",
             Kind::Markup => "markup",
             Kind::Truth => "truth",
+            Kind::Description => "description",
             Kind::EmptyLine => "empty-line",
             Kind::Character => "character",
             Kind::LineEnding => "line-ending",

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use super::description::DESCRIPTION;
 use super::finding::{Kind, Log};
 use super::scheme::Scheme;
 use super::source::{Source, begins_with_bom};
@@ -32,6 +33,8 @@ pub struct FolderText<'a> {
     pub truth: Option<&'a str>,
     /// What `label` holds, if there are intents.
     pub intents: Option<&'a str>,
+    /// What `corpus.toml` beside the folder says, if it is there.
+    pub description: Option<&'a str>,
 }
 
 impl FolderText<'_> {
@@ -49,7 +52,10 @@ impl FolderText<'_> {
             Corpus { path: path.to_owned(), utterances: parse(path, &files, &mut log), ..Corpus::default() };
         corpus.demand_utterances(&mut log);
         log.into_result()?;
-        Ok(corpus)
+        match self.description {
+            Some(text) => corpus.described(&source(DESCRIPTION, text)),
+            None => Ok(corpus),
+        }
     }
 }
 

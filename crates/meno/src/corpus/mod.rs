@@ -18,6 +18,7 @@ mod columns;
 pub mod conll;
 mod dataset;
 mod delimited;
+mod description;
 mod detect;
 mod dialogflow;
 mod finding;
@@ -54,6 +55,7 @@ mod word_tag;
 mod yaml;
 
 pub use dataset::{Split, find_split, read_split, splits, splits_with};
+pub use description::{DESCRIPTION, description_file};
 pub use finding::{Finding, Kind};
 pub use folder::FolderText;
 pub use format::{Format, demand_fit, read, to_jsonl, to_text, write, write_with};

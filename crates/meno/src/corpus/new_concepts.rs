@@ -141,8 +141,7 @@ impl NewValues {
                 }
             }
         }
-        let known_values = set.known_values.clone();
-        Corpus { path: set.path.clone(), utterances, known_values, raw: set.raw }
+        Corpus { utterances, ..set.bare() }
     }
 
     fn decks(&self, seed: u64) -> BTreeMap<&str, Deck<'_>> {

@@ -52,9 +52,15 @@ impl Corpus {
     }
 
     /// All but the utterances.
-    fn bare(&self) -> Corpus {
-        let Corpus { path, known_values, raw, .. } = self;
-        Corpus { path: path.clone(), utterances: Vec::new(), known_values: known_values.clone(), raw: *raw }
+    pub(super) fn bare(&self) -> Corpus {
+        let Corpus { path, utterances: _, known_values, description, raw } = self;
+        Corpus {
+            path: path.clone(),
+            utterances: Vec::new(),
+            known_values: known_values.clone(),
+            description: description.clone(),
+            raw: *raw,
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use crate::answer::{Annotation, Choice, Parts};
 use crate::decision::Trust;
 use crate::decision::{Policy, Verdict};
 use crate::decoding::{Decoded, Decoder, Hypothesis};
+use crate::description::Description;
 use crate::emissions::{Logits, Tags};
 use crate::encoder::{Encoder, Session};
 #[cfg(feature = "train")]
@@ -59,6 +60,7 @@ pub struct Model {
     pub(crate) outside_penalty: f64,
     pub(crate) policy: Arc<Policy>,
     pub(crate) known_values: Arc<KnownValues>,
+    pub(crate) description: Arc<Description>,
     /// Where another was given than the one that is built in.
     pub(crate) syntax: Option<Syntax>,
     pub(crate) record: Record,
@@ -155,6 +157,11 @@ impl Model {
     /// The values that its training corpus named outside of the utterances, for the slots that it has.
     pub fn known_values(&self) -> &[KnownValue] {
         self.known_values.values()
+    }
+
+    /// How to talk about its slots and intents: what its training corpus said, or what the names of the slots tell.
+    pub fn description(&self) -> &Description {
+        &self.description
     }
 
     /// How it came to be.

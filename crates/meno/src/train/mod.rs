@@ -23,6 +23,7 @@ use rayon::prelude::*;
 
 use crate::corpus::{Corpus, Utterance};
 use crate::decision::{Policy, PolicySettings};
+use crate::description::Description;
 use crate::encoder::SpanTaggerShape;
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape, SpanTagger, SpanTaggerEncoder};
 use crate::engine::{HeldOut, MAX_WORDS, Model, Record};
@@ -281,6 +282,7 @@ struct Fit<'a> {
     normalizer: Normalizer,
     features: Arc<Features>,
     known_values: Arc<KnownValues>,
+    description: Arc<Description>,
     examples: Vec<Example>,
     network: Untrained<'a>,
 }
@@ -356,6 +358,7 @@ impl<'a> Fit<'a> {
             language: None,
             normalizer,
             known_values: Arc::new(KnownValues::fit(&train.known_values, &features.labels.slots())),
+            description: Arc::new(description(train, &features)),
             features: Arc::new(features),
             examples,
             network,
@@ -453,6 +456,7 @@ impl<'a> Fit<'a> {
             outside_penalty,
             policy: Arc::new(policy),
             known_values: self.known_values.clone(),
+            description: self.description.clone(),
             syntax: None,
             record,
         }
@@ -467,6 +471,17 @@ impl<'a> Fit<'a> {
             .collect::<Result<_>>()?;
         Ok(parts.into_iter().fold(Evaluation::default(), Evaluation::merge).report())
     }
+}
+
+/// What the corpus says of what the model has; where it says nothing, what the names of its slots tell.
+fn description(train: &Corpus, features: &Features) -> Description {
+    let slots = features.labels.slots();
+    let slots = slots.iter().map(String::as_str);
+    if train.description.is_empty() {
+        return Description::guess(slots);
+    }
+    let intents = features.intents.names().iter().map(|name| &**name);
+    train.description.only(&slots.collect(), &intents.collect())
 }
 
 impl TrainSettings {
