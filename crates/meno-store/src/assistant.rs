@@ -8,7 +8,7 @@ use meno::engine::Tokenization;
 use meno::label::{self, TokenSpan};
 use meno::memory::{Concept, Draft, Owner, Remembered, Source};
 
-use meno::{Model, Worker};
+use meno::Worker;
 
 use crate::memory::Known;
 use crate::store::Edit;
@@ -66,6 +66,14 @@ impl Engine for Listener<'_> {
         taught.or_else(|| self.worker.borrow().model().slot_of(value).map(str::to_owned))
     }
 
+    fn is_ordinary(&self, word: &str) -> bool {
+        let worker = self.worker.borrow();
+        let model = worker.model();
+        let resolves =
+            |slot: &str| model.description().slots.get(slot).is_some_and(|slot| slot.resolve.is_some());
+        model.is_ordinary(word) || model.slot_of(word).is_some_and(resolves)
+    }
+
     fn remembers(&self, phrase: &str) -> bool {
         !self.concepts(phrase).is_empty()
     }
@@ -77,12 +85,6 @@ impl Engine for Listener<'_> {
 }
 
 impl Assistant {
-    /// One that talks about a model as its corpus says.
-    pub fn of(model: &Model) -> Self {
-        let assistant = Assistant::default();
-        Assistant { book: assistant.book.describing(model.description()), ..assistant }
-    }
-
     /// Takes a turn for a user. If what it taught cannot be kept, the turn has not happened: it may be taken again from
     /// the same state.
     pub fn turn<'t>(
@@ -113,10 +115,11 @@ impl Assistant {
     ) -> (Turn<'t>, Vec<Edit>) {
         let heard = memory.annotate(worker, None, text, Tokenization::Raw, owner.user());
         let types = worker.model().slots();
+        let book = self.book.clone().describing(worker.model().description());
         let listener = Listener { worker: RefCell::new(worker), memory, owner };
         let dialogue = Dialogue {
             settings: &self.settings,
-            book: &self.book,
+            book: &book,
             answers: self.answers,
             types: &types,
             engine: &listener,

@@ -116,6 +116,10 @@ impl Engine for Script {
         self.known.get(&value.to_lowercase()).cloned()
     }
 
+    fn is_ordinary(&self, _: &str) -> bool {
+        false
+    }
+
     fn remembers(&self, phrase: &str) -> bool {
         self.known.contains_key(&phrase.to_lowercase())
     }

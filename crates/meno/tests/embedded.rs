@@ -98,6 +98,10 @@ impl Engine for Forgetful {
         None
     }
 
+    fn is_ordinary(&self, _: &str) -> bool {
+        false
+    }
+
     fn remembers(&self, _: &str) -> bool {
         false
     }

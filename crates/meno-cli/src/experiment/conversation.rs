@@ -139,9 +139,10 @@ fn answers(model: &Model, path: &Path, errors: &mut Vec<String>) -> Result<(BTre
                 context.phrase = Some(value.to_owned());
                 context.is_open = true;
             }
-            Some(("options" | "intents", value)) => {
+            Some((kind @ ("options" | "intents"), value)) => {
                 context.options = list(value);
                 context.is_open = true;
+                context.is_about_intent = kind == "intents";
             }
             Some(("confirm", _)) => context.is_open = true,
             Some(("after", "none")) => {}
@@ -207,7 +208,7 @@ fn sentence(line: &str) -> Option<Sentence> {
 /// What a first turn leads to.
 fn first(model: &Model, text: &str) -> Result<Outcome> {
     let memory = Memory::volatile().map_err(told)?;
-    let assistant = Assistant::of(model);
+    let assistant = Assistant::default();
     let owner = Owner::from(None::<String>);
     let turn = assistant.turn(&mut model.worker(), &memory, &owner, State::default(), text);
     Ok(turn.map_err(told)?.reply.outcome)
@@ -292,7 +293,7 @@ fn conversations(model: &Model, folder: &Path, errors: &mut Vec<String>) -> Resu
 /// What goes wrong first, if anything does.
 fn conversation(model: &Model, text: &str) -> Result<Option<String>> {
     let memory = Memory::volatile().map_err(told)?;
-    let (assistant, owner) = (Assistant::of(model), Owner::from(None::<String>));
+    let (assistant, owner) = (Assistant::default(), Owner::from(None::<String>));
     let mut worker = model.worker();
     let (mut state, mut asked) = (State::default(), None::<String>);
     let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();

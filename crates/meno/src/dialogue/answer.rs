@@ -3,8 +3,10 @@
 //! Numbers, exact names and a few set phrases are read by rules. For all else a model of answers says what the words are for; a
 //! known type that is named anywhere is that type. Without such a model there are rules alone.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::Heard;
 use super::act::{self, Act, Answers, Said};
 use super::phrasebook::{Hear, Phrasebook};
 
@@ -46,6 +48,14 @@ pub(super) enum Answer {
     Request,
     /// None of these.
     Unclear,
+}
+
+impl Answer {
+    /// Whether it is about the last request, if there is one, and not one of its own.
+    pub(super) fn is_about(&self, last: Option<&Heard>) -> bool {
+        let is_about_last = matches!(self, Answer::Change(_) | Answer::Teach(..) | Answer::NotType(_));
+        last.is_some() && is_about_last || matches!(self, Answer::Undo | Answer::Forget(_))
+    }
 }
 
 /// What a phrase is.
@@ -171,11 +181,34 @@ impl Asked<'_> {
         if let Some(answer) = self.by_rules(text, &words, &forms) {
             return answer;
         }
+        if self.types.is_empty()
+            && let Some(intent) = self.named_intent(&forms)
+        {
+            return Answer::Type(intent);
+        }
         let Some(answers) = self.answers else { return self.new_type(&forms) };
         match self.by_model(answers, text, &words) {
             Answer::Unclear => self.by_clauses(text).unwrap_or(Answer::Unclear),
             answer => answer,
         }
+    }
+
+    /// The intent of which most words are said that the others lack.
+    fn named_intent(&self, forms: &[&str]) -> Option<String> {
+        let words: Vec<BTreeSet<String>> =
+            self.options.iter().map(|intent| self.book.intent_words(intent)).collect();
+        let score = |idx: usize| {
+            let is_own = |form: &&&str| {
+                let has = |words: &BTreeSet<String>| words.contains(**form);
+                let others = (0..words.len()).filter(|other| *other != idx);
+                has(&words[idx]) && !others.into_iter().any(|other| has(&words[other]))
+            };
+            forms.iter().filter(is_own).count()
+        };
+        let mut scores: Vec<(usize, usize)> = (0..words.len()).map(|idx| (score(idx), idx)).collect();
+        scores.sort_unstable_by(|a, b| b.cmp(a));
+        let next = scores.get(1).map_or(0, |(score, _)| *score);
+        scores.first().filter(|(best, _)| *best > next).map(|&(_, idx)| self.options[idx].clone())
     }
 
     /// What one part of a longer answer says plainly: `never mind, I'll walk`, `room, as I told you`.
@@ -203,10 +236,9 @@ impl Asked<'_> {
         if let Some(boundaries) = self.boundaries(words) {
             return Some(boundaries);
         }
-        if self.answers.is_none()
-            && let Some(end) = find_phrase(forms, &hear.alias)
-        {
-            return Some(alias(text, &words[end..], hear));
+        if let Some(end) = find_phrase(forms, &hear.alias).filter(|_| !self.phrase.is_empty()) {
+            let named = self.named(&forms[end..]).filter(|_| forms[end] == "a" || forms[end] == "an");
+            return Some(named.map_or_else(|| self.alias(text, &words[end..]), Answer::Type));
         }
         let (is_no, rest) = without_lead(forms, &hear.no);
         let (is_yes, rest) = without_lead(rest, &hear.yes);
@@ -226,6 +258,21 @@ impl Asked<'_> {
             return Some(self.options.get(idx).cloned().map_or(Answer::Unclear, Answer::Type));
         }
         self.named(rest).map(Answer::Type).or_else(|| self.known_value(text, words))
+    }
+
+    /// What a phrase stands for: the rest of the answer as it was typed, without fillers around it.
+    fn alias(&self, text: &str, words: &[Word]) -> Answer {
+        let hear = &self.book.hear;
+        let is_filler = |word: &&Word| hear.filler.contains(&word.form);
+        let first = words.iter().position(|word| !is_filler(&word));
+        let last = words.iter().rposition(|word| !is_filler(&word));
+        match (first, last) {
+            (Some(first), Some(last)) if first <= last => {
+                let value = self.bare(&text[words[first].place.start..words[last].place.end]);
+                if value.len() <= MAX_PHRASE { Answer::Alias(value) } else { Answer::Unclear }
+            }
+            _ => Answer::Unclear,
+        }
     }
 
     /// `it's Josh`, where Josh is known: the phrase is another name for that.
@@ -409,11 +456,15 @@ impl Asked<'_> {
     /// How many words in front are words of the request that touch the phrase or another slot, and which these are.
     fn request_words(&self, words: &[Word], request: &[Word]) -> Option<(usize, Mention)> {
         let matched = (0..request.len()).filter_map(|start| {
-            let is_same = |(said, word): &(&Word, &Word)| {
-                said.form == word.form || said.form.strip_suffix("'s") == Some(&word.form)
-            };
-            let same = words.iter().zip(&request[start..]).take_while(is_same);
-            let n = same.count();
+            let is_same = |(said, word): &(&Word, &Word)| said.form == word.form;
+            let mut n = words.iter().zip(&request[start..]).take_while(is_same).count();
+            // `Steve's a person`
+            if let (Some(said), Some(word)) = (words.get(n), request.get(start + n))
+                && said.form.strip_suffix("'s") == Some(&word.form)
+                && (request[start].place.start..word.place.end) == self.phrase
+            {
+                n += 1;
+            }
             let place = (n > 0).then(|| request[start].place.start..request[start + n - 1].place.end)?;
             let inside = |slot: &Range<usize>| slot.start <= place.start && place.end <= slot.end;
             let is_filler = n == 1 && self.book.hear.filler.contains(&request[start].form);
@@ -434,18 +485,15 @@ impl Asked<'_> {
         })
     }
 
-    /// The type that an answer says a phrase is: where the model sees one, else the first that is not ruled out, after a repair if
-    /// there is one.
+    /// The type that an answer says a phrase is: the first that is not ruled out, after a repair if there is one. What comes
+    /// later says more of it: `a room at the back of the house`.
     fn type_in(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Option<Meaning> {
         let labelled = said.words("type");
         let types = |idx: usize| answer.types(idx).and_then(|types| types.first().cloned());
-        if let Some(slot) = labelled.clone().and_then(|pieces| pieces.rev().find_map(types)) {
-            return Some(Meaning::Type(slot));
-        }
         let forms = answer.forms();
         let repair = forms.iter().rposition(|form| self.book.hear.repair.iter().any(|word| word == form));
-        let affirmed = (repair.unwrap_or(0)..forms.len()).filter(|&idx| !self.is_ruled_out(answer, idx));
-        if let Some(slot) = affirmed.clone().find_map(types) {
+        let mut affirmed = (repair.unwrap_or(0)..forms.len()).filter(|&idx| !self.is_ruled_out(answer, idx));
+        if let Some(slot) = affirmed.find_map(types) {
             return Some(Meaning::Type(slot));
         }
         let forms: Vec<&str> = answer.words.iter().map(|word| word.form.as_str()).collect();
@@ -681,19 +729,6 @@ fn without_lead<'f, 'w>(mut forms: &'f [&'w str], phrases: &[String]) -> (bool, 
             Some(length) => forms = &forms[length..],
             None => return (forms.len() < n_before, forms),
         }
-    }
-}
-
-/// What a phrase stands for: the rest of the answer as it was typed, without fillers around it.
-fn alias(text: &str, words: &[Word], hear: &Hear) -> Answer {
-    let is_filler = |word: &&Word| hear.filler.contains(&word.form);
-    let first = words.iter().position(|word| !is_filler(&word));
-    let last = words.iter().rposition(|word| !is_filler(&word));
-    match (first, last) {
-        (Some(first), Some(last)) => {
-            Answer::Alias(text[words[first].place.start..words[last].place.end].to_owned())
-        }
-        _ => Answer::Unclear,
     }
 }
 

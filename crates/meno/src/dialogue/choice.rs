@@ -1,7 +1,5 @@
 //! Asking what a request is for, where the tagger is not sure of the intent.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Asked};
@@ -63,11 +61,6 @@ impl Dialogue<'_> {
         };
         let mut aside = None;
         let chosen = match asked.understand(&heard.text) {
-            Answer::Request | Answer::Unclear | Answer::Teach(..) | Answer::Change(_)
-                if self.named_intent(&options, &heard.text).is_some() =>
-            {
-                self.named_intent(&options, &heard.text)
-            }
             Answer::Type(intent) => Some(intent),
             Answer::Yes => options.first().cloned(),
             Answer::DontKnow => None,
@@ -103,28 +96,5 @@ impl Dialogue<'_> {
         let outcome = Outcome::Ask { phrase: None, place: None, options: choosing.request.intents.clone() };
         let state = State { choosing: Some(choosing), thread, ..State::default() };
         (state, Reply { text: said, outcome, lessons: Vec::new(), forget: Vec::new() })
-    }
-
-    /// The intent of which most words are said that the others lack.
-    fn named_intent(&self, options: &[String], text: &str) -> Option<String> {
-        let words: Vec<BTreeSet<String>> =
-            options.iter().map(|intent| self.book.intent_words(intent)).collect();
-        let lower = text.to_lowercase();
-        let said: BTreeSet<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
-        let score = |idx: &usize| {
-            let is_own = |word: &&&str| {
-                let has = |words: &BTreeSet<String>| words.contains(**word);
-                has(&words[*idx]) && !(0..words.len()).any(|other| other != *idx && has(&words[other]))
-            };
-            said.iter().filter(is_own).count()
-        };
-        let mut scores: Vec<(usize, usize)> = (0..options.len()).map(|idx| (score(&idx), idx)).collect();
-        scores.sort_unstable_by(|a, b| b.cmp(a));
-        match scores[..] {
-            [(best, idx), ref others @ ..] if best > others.first().map_or(0, |other| other.0) => {
-                options.get(idx).cloned()
-            }
-            _ => None,
-        }
     }
 }

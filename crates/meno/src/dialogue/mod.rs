@@ -11,6 +11,7 @@
 mod act;
 mod answer;
 mod choice;
+mod narrow;
 mod phrasebook;
 // For experiments.
 #[doc(hidden)]
@@ -76,6 +77,15 @@ pub struct Heard {
 }
 
 impl Heard {
+    /// Whether it is a request that is acted upon as it is.
+    fn is_understood(&self) -> bool {
+        let is_known = |slot: &Slot| slot.slot != UNKNOWN;
+        !self.rejected
+            && !self.intent.is_empty()
+            && self.intents.is_empty()
+            && self.slots.iter().all(is_known)
+    }
+
     /// What a model and memory make of a text.
     pub fn of(remembered: &Remembered<'_>) -> Self {
         let annotation = &remembered.annotation;
@@ -291,6 +301,9 @@ pub struct Lesson {
 pub trait Engine {
     /// The slot type of a value that is known, from memory or from training.
     fn slot_of(&self, value: &str) -> Option<String>;
+    /// Whether a word says nothing by itself that could be asked about: training had it outside of all slots, or it is a time,
+    /// a number or the like by itself.
+    fn is_ordinary(&self, word: &str) -> bool;
     /// Whether memory has a concept of just these words.
     fn remembers(&self, phrase: &str) -> bool;
     /// What is made of a text in which some words are known to be of these slots.
@@ -314,6 +327,7 @@ pub struct Dialogue<'a> {
 impl Dialogue<'_> {
     /// Takes a turn.
     pub fn advance(&self, state: State, heard: Heard) -> (State, Reply) {
+        let heard = self.narrow(heard);
         let State { pending, choosing, thread } = state;
         if let Some(choosing) = choosing {
             return self.choose(choosing, thread, heard);
@@ -340,8 +354,11 @@ impl Dialogue<'_> {
             is_open: false,
         };
         match self.answers.map(|_| asked.understand(&heard.text)) {
-            Some(answer) => self.talk(answer, thread, heard),
-            None => self.request(thread, heard),
+            // What is plainly a request is one, whatever else it might be.
+            Some(answer) if !heard.is_understood() || answer.is_about(last) => {
+                self.talk(answer, thread, heard)
+            }
+            _ => self.request(thread, heard),
         }
     }
 

@@ -18,6 +18,8 @@ pub struct Context {
     pub options: Vec<String>,
     /// Whether a question is open.
     pub is_open: bool,
+    /// Whether it is about the intent.
+    pub is_about_intent: bool,
 }
 
 impl Context {
@@ -37,7 +39,7 @@ impl Context {
             phrase: self.phrase.as_ref().and_then(place).unwrap_or(0..0),
             slots,
             options: &self.options,
-            types,
+            types: if self.is_about_intent { &[] } else { types },
             book,
             answers: Some(answers),
             slot_of,

@@ -10,6 +10,7 @@ use super::replacement::open_slots;
 use super::{Fit, Part, TrainSettings, Untrained, Watch, cross_fit};
 use crate::corpus::{Corpus, WithoutValues, values_of};
 use crate::label;
+use crate::text::Unspaced;
 use crate::{Error, Model, Result};
 
 /// Of more utterances the tries would take too long, and a slot that is open has enough values to look so.
@@ -49,7 +50,8 @@ pub fn with_open_slots(
     watch: &mut (dyn Watch + Send),
 ) -> Result<TrainSettings> {
     let is_stated = settings.span_tagger().is_none_or(|tagger| tagger.replacement.open.is_some());
-    if is_stated || train.utterances.len() > MOST_UTTERANCES {
+    let is_unspaced = train.normalizer().settings().unspaced != Unspaced::default();
+    if is_stated || is_unspaced || train.utterances.len() > MOST_UTTERANCES {
         return Ok(settings.clone());
     }
     super::on_threads(threads, || {
