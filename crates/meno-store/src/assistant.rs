@@ -66,12 +66,12 @@ impl Engine for Listener<'_> {
         taught.or_else(|| self.worker.borrow().model().slot_of(value).map(str::to_owned))
     }
 
-    fn is_ordinary(&self, word: &str) -> bool {
+    fn is_plain(&self, words: &str) -> bool {
         let worker = self.worker.borrow();
         let model = worker.model();
         let resolves =
             |slot: &str| model.description().slots.get(slot).is_some_and(|slot| slot.resolve.is_some());
-        model.is_ordinary(word) || model.slot_of(word).is_some_and(resolves)
+        model.slot_of(words).is_some_and(resolves)
     }
 
     fn remembers(&self, phrase: &str) -> bool {

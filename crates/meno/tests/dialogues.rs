@@ -116,7 +116,7 @@ impl Engine for Script {
         self.known.get(&value.to_lowercase()).cloned()
     }
 
-    fn is_ordinary(&self, _: &str) -> bool {
+    fn is_plain(&self, _: &str) -> bool {
         false
     }
 

@@ -98,7 +98,7 @@ impl Engine for Forgetful {
         None
     }
 
-    fn is_ordinary(&self, _: &str) -> bool {
+    fn is_plain(&self, _: &str) -> bool {
         false
     }
 

@@ -305,7 +305,11 @@ fn conversation(model: &Model, text: &str) -> Result<Option<String>> {
             (None, None) => {}
         }
     }
-    for (said, expected) in turns {
+    let mut skip_to = 0;
+    for (turn_idx, (said, expected)) in turns.iter().enumerate() {
+        if turn_idx < skip_to {
+            continue;
+        }
         let turn = assistant.turn(&mut worker, &memory, &owner, state, said).map_err(told)?;
         state = turn.state;
         let learnt: Vec<String> = turn
@@ -328,7 +332,20 @@ fn conversation(model: &Model, text: &str) -> Result<Option<String>> {
             let is_met = outcomes
                 .split(" | ")
                 .any(|outcome| meets(&turn.reply.outcome, outcome, &asked, &turn.reply.text));
-            if !is_met {
+            // A request that is understood without the question is no worse; its answer is then left out.
+            let acted =
+                (turn_idx + 1..turns.len()).take_while(|_| matches!(turn.reply.outcome, Outcome::Act { .. }));
+            let mut acted = acted.filter(|&later| {
+                let outcomes =
+                    turns[later].1.iter().find_map(|line| line.strip_prefix("= ")).unwrap_or_default();
+                outcomes.split(" | ").any(|outcome| meets(&turn.reply.outcome, outcome, &None, ""))
+            });
+            if !is_met
+                && outcomes.starts_with("ask")
+                && let Some(later) = acted.next()
+            {
+                skip_to = later + 1;
+            } else if !is_met {
                 return Ok(Some(format!(
                     "`{said}`: {} ({:?}), not {outcomes}",
                     turn.reply.text, turn.reply.outcome

@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::Heard;
 use super::act::{self, Act, Answers, Said};
 use super::phrasebook::{Hear, Phrasebook};
 
@@ -50,14 +49,6 @@ pub(super) enum Answer {
     Unclear,
 }
 
-impl Answer {
-    /// Whether it is about the last request, if there is one, and not one of its own.
-    pub(super) fn is_about(&self, last: Option<&Heard>) -> bool {
-        let is_about_last = matches!(self, Answer::Change(_) | Answer::Teach(..) | Answer::NotType(_));
-        last.is_some() && is_about_last || matches!(self, Answer::Undo | Answer::Forget(_))
-    }
-}
-
 /// What a phrase is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
@@ -84,6 +75,8 @@ pub(super) struct Asked<'a> {
     pub slot_of: &'a dyn Fn(&str) -> Option<String>,
     /// Whether a question is open.
     pub is_open: bool,
+    /// Whether it is a request that would be acted upon.
+    pub is_request: bool,
 }
 
 /// Nobody answers at such length, and reading takes time with the square of it.
@@ -92,6 +85,9 @@ const MAX_WORDS: usize = 40;
 /// A longer name of a type is not believed, nor one of more words.
 const MAX_TYPE: usize = 30;
 const MAX_TYPE_WORDS: usize = 2;
+
+/// What is taught in passing has at most so many words, where the model does not see which they are.
+const MAX_SUBJECT: usize = 4;
 
 /// Longer phrases and values are not learnt.
 const MAX_PHRASE: usize = 80;
@@ -102,8 +98,9 @@ const LIKELY: f32 = 0.4;
 /// So likely a turn without a question is what the model of answers says, and no request.
 const SURE: f32 = 0.6;
 
-/// So likely what is said instead of an answer is a greeting or thanks: people rarely do that.
-const POLITE: f32 = 0.8;
+/// So likely what is said instead of an answer is a greeting or thanks, since people rarely do that; and so likely what could be
+/// acted upon is something else.
+const VERY_SURE: f32 = 0.9;
 
 /// A word of a text in lower case, and where it stands.
 struct Word {
@@ -298,8 +295,9 @@ impl Asked<'_> {
         };
         let Some((act, likelihood)) = said.act(can_be) else { return Answer::Unclear };
         let least = match act {
+            Act::Greet | Act::Thank | Act::Bye => VERY_SURE,
+            _ if self.is_request => VERY_SURE,
             _ if !self.is_open => SURE,
-            Act::Greet | Act::Thank | Act::Bye => POLITE,
             _ => LIKELY,
         };
         if likelihood < least {
@@ -387,10 +385,20 @@ impl Asked<'_> {
         }
     }
 
+    /// Whether some words can be learnt: they are not too long, and not ordinary all of them.
+    fn is_phrase(&self, words: &str) -> bool {
+        let hear = &self.book.hear;
+        let is_ordinary = |word: &str| {
+            let word = word.to_lowercase();
+            hear.filler.contains(&word) || self.book.is_ordinary(&word)
+        };
+        words.len() <= MAX_PHRASE && words.split_whitespace().any(|word| !is_ordinary(word))
+    }
+
     /// The phrase that an answer names.
     fn named_phrase(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Option<String> {
         let labelled = said.words("phrase").map(|pieces| answer.text(text, pieces));
-        let labelled = labelled.map(|phrase| self.bare(phrase)).filter(|phrase| phrase.len() <= MAX_PHRASE);
+        let labelled = labelled.map(|phrase| self.bare(phrase)).filter(|phrase| self.is_phrase(phrase));
         labelled.or_else(|| self.mentioned(answer).map(|place| self.request[place].to_owned()))
     }
 
@@ -406,8 +414,8 @@ impl Asked<'_> {
         let start = (1..verb).rev().find(|&idx| is_break(idx)).unwrap_or(0);
         let phrase = &text[words[start].place.start..words[verb - 1].place.end];
         let phrase = self.bare(phrase);
-        let says_something = words[start..verb].iter().any(|word| !hear.filler.contains(&word.form));
-        (says_something && phrase.len() <= MAX_PHRASE).then_some(phrase)
+        let is_short = phrase.split_whitespace().count() <= MAX_SUBJECT;
+        (is_short && self.is_phrase(&phrase)).then_some(phrase)
     }
 
     /// The value that an answer names: where the model sees one, else a mention of something that is a value itself.

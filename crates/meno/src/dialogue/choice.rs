@@ -58,6 +58,7 @@ impl Dialogue<'_> {
             answers: self.answers,
             slot_of: &|value| self.engine.slot_of(value),
             is_open: true,
+            is_request: false,
         };
         let mut aside = None;
         let chosen = match asked.understand(&heard.text) {

@@ -301,9 +301,8 @@ pub struct Lesson {
 pub trait Engine {
     /// The slot type of a value that is known, from memory or from training.
     fn slot_of(&self, value: &str) -> Option<String>;
-    /// Whether a word says nothing by itself that could be asked about: training had it outside of all slots, or it is a time,
-    /// a number or the like by itself.
-    fn is_ordinary(&self, word: &str) -> bool;
+    /// Whether some words are a known time, number or the like, which need not be asked about.
+    fn is_plain(&self, words: &str) -> bool;
     /// Whether memory has a concept of just these words.
     fn remembers(&self, phrase: &str) -> bool;
     /// What is made of a text in which some words are known to be of these slots.
@@ -328,6 +327,11 @@ impl Dialogue<'_> {
     /// Takes a turn.
     pub fn advance(&self, state: State, heard: Heard) -> (State, Reply) {
         let heard = self.narrow(heard);
+        let answers = self.answers.filter(|_| self.book.hears_english());
+        Dialogue { answers, ..*self }.take_turn(state, heard)
+    }
+
+    fn take_turn(&self, state: State, heard: Heard) -> (State, Reply) {
         let State { pending, choosing, thread } = state;
         if let Some(choosing) = choosing {
             return self.choose(choosing, thread, heard);
@@ -352,13 +356,11 @@ impl Dialogue<'_> {
             answers: self.answers,
             slot_of: &|value| self.engine.slot_of(value),
             is_open: false,
+            is_request: heard.is_understood(),
         };
         match self.answers.map(|_| asked.understand(&heard.text)) {
-            // What is plainly a request is one, whatever else it might be.
-            Some(answer) if !heard.is_understood() || answer.is_about(last) => {
-                self.talk(answer, thread, heard)
-            }
-            _ => self.request(thread, heard),
+            Some(answer) => self.talk(answer, thread, heard),
+            None => self.request(thread, heard),
         }
     }
 
@@ -456,6 +458,7 @@ impl Dialogue<'_> {
             answers: self.answers,
             slot_of: &|value| self.engine.slot_of(value),
             is_open: true,
+            is_request: false,
         };
         let answer = asked.understand(&heard.text);
         match (answer, pending.proposed.take()) {

@@ -46,23 +46,53 @@ impl Dialogue<'_> {
         again
     }
 
-    /// The part of a phrase between commas that has most words which are not ordinary, without ordinary words around it.
+    /// The longest part of a phrase between marks, without ordinary words and known times or numbers at its ends.
     fn core(&self, text: &str, phrase: &Range<usize>) -> Option<Range<usize>> {
-        let mut best: Option<(usize, Range<usize>)> = None;
-        let mut start = phrase.start;
-        for clause in text[phrase.clone()].split_inclusive([',', ';', ':', '!', '?']) {
-            let words = words(clause).map(|word| start + word.start..start + word.end);
-            let odd: Vec<Range<usize>> =
-                words.filter(|word| !self.engine.is_ordinary(&text[word.clone()])).collect();
-            if let (Some(first), Some(last)) = (odd.first(), odd.last())
-                && best.as_ref().is_none_or(|(n, _)| odd.len() > *n)
-            {
-                best = Some((odd.len(), first.start..last.end));
-            }
-            start += clause.len();
-        }
-        best.map(|(_, place)| place)
+        let clauses = clauses(&text[phrase.clone()]).into_iter();
+        let cores = clauses.filter_map(|clause| {
+            let words: Vec<Range<usize>> = words(&text[phrase.clone()][clause.clone()])
+                .map(|word| phrase.start + clause.start + word.start..phrase.start + clause.start + word.end)
+                .collect();
+            self.trim(text, &words)
+        });
+        cores
+            .max_by_key(|core| (text[core.clone()].split_whitespace().count(), std::cmp::Reverse(core.start)))
     }
+
+    fn trim(&self, text: &str, mut words: &[Range<usize>]) -> Option<Range<usize>> {
+        let place = |words: &[Range<usize>]| Some(words.first()?.start..words.last()?.end);
+        let is_ordinary = |words: &[Range<usize>]| {
+            let words = place(words).map_or("", |place| &text[place]);
+            self.book.is_ordinary(words) || self.engine.is_plain(words)
+        };
+        loop {
+            let n = words.len().min(MAX_CUT);
+            let before = (1..=n).rev().find(|&n| is_ordinary(&words[..n]));
+            let after = (1..=n).rev().find(|&n| is_ordinary(&words[words.len() - n..]));
+            words = match (before, after) {
+                (Some(n), _) => &words[n..],
+                (None, Some(n)) => &words[..words.len() - n],
+                (None, None) => return place(words),
+            };
+        }
+    }
+}
+
+/// How many words are cut off at once: `half past six`.
+const MAX_CUT: usize = 4;
+
+/// The parts of a text between marks that a space or the end follows.
+fn clauses(text: &str) -> Vec<Range<usize>> {
+    let (mut clauses, mut start) = (Vec::new(), 0);
+    for (at, mark) in text.match_indices([',', ';', ':', '!', '?', '.']) {
+        let end = at + mark.len();
+        if text[end..].chars().next().is_none_or(char::is_whitespace) {
+            clauses.push(start..at);
+            start = end;
+        }
+    }
+    clauses.push(start..text.len());
+    clauses
 }
 
 /// Where the words of a text stand, without marks around them.

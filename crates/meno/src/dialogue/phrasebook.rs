@@ -16,6 +16,7 @@ pub struct Phrasebook {
     pub(super) hear: Hear,
     kinds: BTreeMap<String, Vec<String>>,
     description: Description,
+    is_english: bool,
 }
 
 /// What is understood; all in lower case.
@@ -35,6 +36,7 @@ pub(super) struct Hear {
     pub that: Vec<String>,
     pub repair: Vec<String>,
     pub option: Vec<String>,
+    pub ordinary: Vec<String>,
 }
 
 /// A file: all parts of it may be left out.
@@ -63,6 +65,7 @@ impl Phrasebook {
             hear: hear.expect("a test reads it"),
             kinds: file.kinds,
             description: Description::default(),
+            is_english: true,
         }
     }
 
@@ -96,6 +99,7 @@ impl Phrasebook {
         }
         let english: File = toml::from_str(ENGLISH).expect("a test reads it");
         let mut hear = english.hear;
+        book.is_english = file.hear.is_empty();
         for (name, words) in file.hear {
             match hear.get_mut(&name) {
                 Some(place) => *place = words,
@@ -140,6 +144,16 @@ impl Phrasebook {
         let described = self.description.intents.get(name).and_then(|words| words.say.clone());
         let typed = || self.description.slots.get(name).and_then(|words| words.say.clone());
         described.or_else(typed).unwrap_or_else(|| plain_name(name))
+    }
+
+    /// Whether a word says nothing by itself that could be asked about.
+    pub(super) fn is_ordinary(&self, word: &str) -> bool {
+        self.hear.ordinary.contains(&word.to_lowercase())
+    }
+
+    /// Whether answers are in English, so that the model of English answers understands them.
+    pub(super) fn hears_english(&self) -> bool {
+        self.is_english
     }
 
     /// The words of an intent: of its name, of what it is called, and of its examples.

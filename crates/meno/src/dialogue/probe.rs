@@ -44,6 +44,7 @@ impl Context {
             answers: Some(answers),
             slot_of,
             is_open: self.is_open,
+            is_request: false,
         };
         let meaning = |meaning: &Meaning| match meaning {
             Meaning::Type(slot) => format!("= {slot}"),

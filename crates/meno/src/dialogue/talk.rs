@@ -216,11 +216,14 @@ impl Dialogue<'_> {
             let start = text.len() - said.len() + said.find(value)?;
             Some((text, start, None))
         });
+        let slot_of_value = self.engine.slot_of(value);
+        let may_be = |slot: &str| slot_of_value.as_ref().is_none_or(|of_value| of_value == slot);
         let mut best: Option<(f32, Heard)> = None;
         for (text, start, slot) in replaced.chain(joined) {
             let read = self.engine.read(&text, &[]);
             let is_it = |found: &Slot| {
                 found.place.start == start
+                    && may_be(&found.slot)
                     && found.place.len() == value.len()
                     && match slot {
                         Some(slot) => found.slot == slot,

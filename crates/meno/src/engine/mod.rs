@@ -143,15 +143,6 @@ impl Model {
         self.features.has_value(slot, tokens.iter().map(|token| self.normalizer.vocabulary_form(token.word)))
     }
 
-    /// Whether the training set had a word outside of all slots.
-    pub fn is_ordinary(&self, word: &str) -> bool {
-        let Some(lexicon) = &self.features.lexicon else { return false };
-        let tokens = self.normalizer.read(word);
-        let mut ids =
-            tokens.iter().map(|token| self.features.word(self.normalizer.vocabulary_form(token.word)));
-        !tokens.is_empty() && ids.all(|word| word != UNKNOWN_WORD && lexicon.was_outside(word))
-    }
-
     /// The slot of which the training set had a phrase as a value; the first if there are several.
     pub fn slot_of(&self, phrase: &str) -> Option<&str> {
         let mut slots = self.features.labels.paired_slots().iter();
