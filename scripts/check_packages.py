@@ -17,7 +17,7 @@ import tomllib
 
 INCLUDE = re.compile(r'include_(?:str|bytes)!\(\s*"([^"]+)"\s*\)')
 # Under CC0-1.0 the README has all that there is to say.
-WITHOUT_LICENCE_FILE = {"meno-assistant", "meno-concepts"}
+WITHOUT_LICENCE_FILE = {"meno-answers", "meno-assistant", "meno-concepts"}
 
 
 def cargo(*args):

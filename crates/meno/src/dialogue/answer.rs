@@ -75,8 +75,9 @@ pub(super) struct Asked<'a> {
     pub slot_of: &'a dyn Fn(&str) -> Option<String>,
     /// Whether a question is open.
     pub is_open: bool,
-    /// Whether it is a request that would be acted upon.
+    /// Whether it may well be a request, and whether that has slots.
     pub is_request: bool,
+    pub has_slots: bool,
 }
 
 /// Nobody answers at such length, and reading takes time with the square of it.
@@ -287,16 +288,20 @@ impl Asked<'_> {
         let answer = self.delexicalize(words);
         let said = answers.read(&answer.forms());
         let has_request = !self.request.is_empty();
+        let begins = |words: &[String]| words.iter().any(|lead| forms_begin(&answer.forms(), lead));
+        let is_led = begins(&self.book.hear.teach);
         let can_be = |act: Act| match act {
             Act::Type | Act::Alias | Act::Boundaries | Act::Yes | Act::No | Act::DontKnow => self.is_open,
             Act::NotType | Act::Correct => has_request,
             Act::Change => has_request && !self.is_open,
-            _ => true,
+            Act::Teach | Act::Forget | Act::Undo => !self.is_request || is_led,
+            Act::Request => true,
+            _ => !self.has_slots,
         };
         let Some((act, likelihood)) = said.act(can_be) else { return Answer::Unclear };
         let least = match act {
             Act::Greet | Act::Thank | Act::Bye => VERY_SURE,
-            _ if self.is_request => VERY_SURE,
+            _ if self.is_request && !is_led => VERY_SURE,
             _ if !self.is_open => SURE,
             _ => LIKELY,
         };
@@ -703,6 +708,11 @@ impl Hear {
     }
 }
 
+fn forms_begin(forms: &[&str], phrase: &str) -> bool {
+    let phrase: Vec<&str> = phrase.split(' ').collect();
+    forms.starts_with(&phrase)
+}
+
 /// Whether the words are one of these phrases, with nothing but fillers around it.
 fn is_all(forms: &[&str], phrases: &[String], fillers: &[String]) -> bool {
     phrases.iter().any(|phrase| {
@@ -747,14 +757,25 @@ mod tests {
     const REQUEST: &str = "add gimme shelter to my burpees and regrets playlist";
 
     fn check(answer: &str, expected: Answer) {
+        check_with(None, answer, expected);
+    }
+
+    fn check_with(answers: Option<&Answers>, answer: &str, expected: Answer) {
         let book = Phrasebook::english();
         let name = |name: &str| name.to_owned();
+        let slot_of = |value: &str| (value == "Workout Mix").then(|| "playlist".to_owned());
         let asked = Asked {
             request: REQUEST,
             phrase: 24..43,
+            slots: vec![4..17],
             options: &["playlist", "album"].map(name),
-            types: &["album", "artist", "playlist", "toloc.city_name", "music_item"].map(name),
+            types: &["album", "artist", "playlist", "toloc.city_name", "music_item", "person"].map(name),
             book: &book,
+            answers,
+            slot_of: &slot_of,
+            is_open: true,
+            is_request: false,
+            has_slots: false,
         };
         assert_eq!(&REQUEST[asked.phrase.clone()], "burpees and regrets");
         assert_eq!(asked.understand(answer), expected, "{answer}");
@@ -821,17 +842,39 @@ mod tests {
         let longer = || REQUEST.find("my").unwrap()..REQUEST.find(" playlist").unwrap();
         check("no, my burpees and regrets", Answer::Boundaries(longer(), None));
         // What the phrase is already, or what does not touch it, is no correction.
-        check("no, gimme shelter", Answer::PerhapsType("gimme_shelter".to_owned()));
+        check("no, gimme shelter", Answer::Unclear);
     }
 
     #[test]
     fn types_that_are_new() {
         check("it's a podcast", Answer::NewType("podcast".to_owned()));
         check("a fitness program", Answer::NewType("fitness_program".to_owned()));
-        check("podcast", Answer::PerhapsType("podcast".to_owned()));
+        check("podcast", Answer::NewType("podcast".to_owned()));
         check("what is the weather in rome tomorrow", Answer::Unclear);
         check("it's a <script>alert(1)</script>", Answer::Unclear);
         check(&"a ".repeat(10_000), Answer::Unclear);
         check(&format!("a {}", "x".repeat(5000)), Answer::Unclear);
+    }
+
+    #[test]
+    #[cfg(feature = "english")]
+    fn answers_in_sentences_of_their_own() {
+        let answers = Answers::english();
+        let check = |answer: &str, expected: Answer| check_with(answers, answer, expected);
+        let slot = |name: &str| Answer::Type(name.to_owned());
+        check("it's a playlist, come on", slot("playlist"));
+        check("a person, my boss", slot("person"));
+        check("not an album, a person", slot("person"));
+        check("not an album", Answer::NotType(vec!["album".to_owned()]));
+        check("it's what I call my Workout Mix", Answer::Alias("Workout Mix".to_owned()));
+        check("it's Workout Mix", Answer::Alias("Workout Mix".to_owned()));
+        check("I have no idea", Answer::DontKnow);
+        check("why do you want to know", Answer::Why);
+        check("never mind, I'll do it myself", Answer::Cancel);
+        check("it's a podcast", Answer::NewType("podcast".to_owned()));
+        let regrets = REQUEST.find("regrets").unwrap()..REQUEST.find(" playlist").unwrap();
+        check("only the last word", Answer::Boundaries(regrets, None));
+        // Nothing that is long or odd becomes a type.
+        check("it's a; DROP TABLE concepts", Answer::Unclear);
     }
 }

@@ -59,6 +59,7 @@ impl Dialogue<'_> {
             slot_of: &|value| self.engine.slot_of(value),
             is_open: true,
             is_request: false,
+            has_slots: false,
         };
         let mut aside = None;
         let chosen = match asked.understand(&heard.text) {

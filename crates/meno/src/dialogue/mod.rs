@@ -77,15 +77,6 @@ pub struct Heard {
 }
 
 impl Heard {
-    /// Whether it is a request that is acted upon as it is.
-    fn is_understood(&self) -> bool {
-        let is_known = |slot: &Slot| slot.slot != UNKNOWN;
-        !self.rejected
-            && !self.intent.is_empty()
-            && self.intents.is_empty()
-            && self.slots.iter().all(is_known)
-    }
-
     /// What a model and memory make of a text.
     pub fn of(remembered: &Remembered<'_>) -> Self {
         let annotation = &remembered.annotation;
@@ -356,7 +347,8 @@ impl Dialogue<'_> {
             answers: self.answers,
             slot_of: &|value| self.engine.slot_of(value),
             is_open: false,
-            is_request: heard.is_understood(),
+            is_request: self.may_be_request(&heard),
+            has_slots: self.may_be_request(&heard) && !heard.slots.is_empty(),
         };
         match self.answers.map(|_| asked.understand(&heard.text)) {
             Some(answer) => self.talk(answer, thread, heard),
@@ -459,6 +451,7 @@ impl Dialogue<'_> {
             slot_of: &|value| self.engine.slot_of(value),
             is_open: true,
             is_request: false,
+            has_slots: false,
         };
         let answer = asked.understand(&heard.text);
         match (answer, pending.proposed.take()) {
@@ -516,8 +509,11 @@ impl Dialogue<'_> {
     }
 
     fn is_request(&self, heard: &Heard) -> bool {
-        let is_long = heard.text.split_whitespace().nth(1).is_some();
-        !heard.rejected && !heard.intent.is_empty() && heard.probability >= self.settings.request && is_long
+        self.may_be_request(heard) && heard.text.split_whitespace().nth(1).is_some()
+    }
+
+    fn may_be_request(&self, heard: &Heard) -> bool {
+        !heard.rejected && !heard.intent.is_empty() && heard.probability >= self.settings.request
     }
 
     fn cancel(&self, pending: &Pending, thread: Thread) -> (State, Reply) {

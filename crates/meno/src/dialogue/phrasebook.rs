@@ -37,6 +37,7 @@ pub(super) struct Hear {
     pub repair: Vec<String>,
     pub option: Vec<String>,
     pub ordinary: Vec<String>,
+    pub teach: Vec<String>,
 }
 
 /// A file: all parts of it may be left out.

@@ -45,6 +45,7 @@ impl Context {
             slot_of,
             is_open: self.is_open,
             is_request: false,
+            has_slots: false,
         };
         let meaning = |meaning: &Meaning| match meaning {
             Meaning::Type(slot) => format!("= {slot}"),
