@@ -114,7 +114,6 @@ struct Tagger<'a> {
 
 /// A thread's share of a block.
 struct Lane<'a> {
-    model: &'a Model,
     worker: Worker,
     /// What was taught, and who asks.
     memory: Option<&'a (Memory, Option<String>)>,
@@ -187,7 +186,7 @@ impl Tagger<'_> {
 
 impl<'a> Lane<'a> {
     fn new(model: &'a Model, memory: Option<&'a (Memory, Option<String>)>) -> Self {
-        Lane { model, worker: model.worker(), memory, out: Vec::new() }
+        Lane { worker: model.worker(), memory, out: Vec::new() }
     }
 
     /// Tags the lines of a part into `out`; gives how many there were.
@@ -227,17 +226,18 @@ impl<'a> Lane<'a> {
         tokenization: Tokenization,
         palette: Option<&Palette>,
     ) -> io::Result<()> {
-        let annotation = self.worker.annotate(text, tokenization);
         let remembered = match self.memory {
             Some((memory, user)) => {
-                let has_seen = |word: &str| self.model.has_seen(word);
-                memory.remember(annotation, user.as_deref(), has_seen)
+                memory.annotate(&mut self.worker, None, text, tokenization, user.as_deref())
             }
             None if palette.is_none() => {
-                annotation.write_json(&mut self.out);
+                self.worker.annotate(text, tokenization).write_json(&mut self.out);
                 return Ok(());
             }
-            None => Remembered { annotation, memory: Vec::new() },
+            None => {
+                let annotation = self.worker.annotate(text, tokenization);
+                Remembered { annotation, memory: Vec::new() }
+            }
         };
         match palette {
             Some(palette) => {

@@ -59,11 +59,7 @@ impl Context<'_> {
         tokenization: Tokenization,
         user: Option<&str>,
     ) -> Remembered<'t> {
-        let annotation = match policy {
-            Some(policy) => self.worker.annotate_by(policy, text, tokenization),
-            None => self.worker.annotate(text, tokenization),
-        };
-        self.memory.remember(annotation, user, |word| self.worker.model().has_seen(word))
+        self.memory.annotate(&mut self.worker, policy, text, tokenization, user)
     }
 
     /// The tree of some words.

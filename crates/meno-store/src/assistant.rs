@@ -66,14 +66,12 @@ impl Assistant {
         state: State,
         text: &'t str,
     ) -> (Turn<'t>, Vec<Edit>) {
-        let annotation = worker.annotate(text, Tokenization::Raw);
-        let model = worker.model();
-        let heard = memory.remember(annotation, owner.user(), |word| model.has_seen(word));
+        let heard = memory.annotate(worker, None, text, Tokenization::Raw, owner.user());
         let known = |value: &str| {
             let whole = memory.find(value, owner.user()).into_iter();
             whole.filter(|known| (known.start, known.end) == (0, value.len())).map(|known| known.slot).next()
         };
-        let types = model.slots();
+        let types = worker.model().slots();
         let dialogue = Dialogue { settings: &self.settings, book: &self.book, types: &types, known: &known };
         let (state, reply) = dialogue.advance(state, Heard::of(&heard));
         let edits = reply.lessons.iter().map(|lesson| Edit::Add(draft(lesson, owner, worker))).collect();

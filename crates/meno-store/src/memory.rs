@@ -9,8 +9,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use meno::Annotation;
+use meno::decision::Policy;
+use meno::engine::Tokenization;
 use meno::memory::{Concept, Draft, Entry, Found, Index, Recalled, Remembered, Rule, Spelling};
+use meno::{Annotation, Worker};
 
 use crate::store::{Amendment, Change, Edit, News, Query, Scope, Store};
 use crate::{Access, Error, Result, open};
@@ -117,8 +119,26 @@ impl Memory {
         index.find_spelt(text, user, self.spelling).into_iter().map(Known::from).collect()
     }
 
-    /// What memory and a model make of a text together; concepts that hold are counted as used. `has_seen` is whether
-    /// the model was trained on a word ([`meno::Model::has_seen`]).
+    /// What memory and a model make of a text together, by another policy than the model's if there is one: where memory
+    /// finds concepts, the rest is read again ([`Worker::read_again`]).
+    pub fn annotate<'t>(
+        &self,
+        worker: &mut Worker,
+        policy: Option<&Policy>,
+        text: &'t str,
+        tokenization: Tokenization,
+        user: Option<&str>,
+    ) -> Remembered<'t> {
+        let annotation = match policy {
+            Some(policy) => worker.annotate_by(policy, text, tokenization),
+            None => worker.annotate(text, tokenization),
+        };
+        let remembered = self.remember(annotation, user, |word| worker.model().has_seen(word));
+        worker.read_again(remembered, policy, tokenization)
+    }
+
+    /// What memory makes of a text that some tagger has annotated; concepts that hold are counted as used. `has_seen` is
+    /// whether the tagger was trained on a word ([`meno::Model::has_seen`]).
     pub fn remember<'t>(
         &self,
         annotation: Annotation<'t>,

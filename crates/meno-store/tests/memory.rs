@@ -4,9 +4,10 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use meno::Annotation;
-use meno::answer::{Decision, TokenLabel};
+use meno::answer::{Decision, Span, TokenLabel};
+use meno::engine::Tokenization;
 use meno::memory::Owner;
+use meno::{Annotation, Model};
 use meno_store::{Access, Amendment, Edit, Error, Memory, Query, Scope};
 use support::{Server, adds, draft, on_every_store};
 
@@ -88,6 +89,99 @@ fn what_is_learnt_is_known_at_once() {
         let memory = Memory::open(location, Access::Existing).unwrap();
         assert_eq!(knows(&memory, "burpees and regrets", Some("anna")), ["playlist"]);
     });
+}
+
+/// Its cities and albums are few; the first of one word are Paris and Thriller.
+const MODEL: &[u8] = include_bytes!("../../meno/tests/models/span_tagger-1.meno");
+
+/// What was taught, what of the model's own takes its place, and sentences around it.
+const BESIDE: [(&str, &str, &[&str]); 3] = [
+    (
+        "Çağla",
+        "paris",
+        &["{}, Rome!", "is it cold in {} at six", "Play \"the wall\", in {}?", "the weather {}"],
+    ),
+    ("Qwyx Zzyzx", "thriller", &["play abbey road or {}", "weather paris {}", "put {} on in New York at 9"]),
+    ("Zorblax", "paris", &["play {} by rome", "weather in {} now", "{} or {} at 7", "the wall in {}"]),
+];
+
+/// The words that are not of a phrase, their labels, and what else is said of them.
+fn beside(annotation: &Annotation<'_>, phrase: &str) -> Vec<(String, String, String)> {
+    let shown = |token: &TokenLabel<'_>| {
+        assert_eq!(token.text, &annotation.text[token.start..token.end]);
+        let said = (token.probability, &token.verdict);
+        (token.text.to_owned(), token.label.to_string(), format!("{said:?}"))
+    };
+    annotation
+        .tokens
+        .iter()
+        .filter(|token| !phrase.split(' ').any(|word| word == token.text))
+        .map(shown)
+        .collect()
+}
+
+#[test]
+fn what_stands_beside_a_concept_is_read_as_beside_a_known_value() {
+    let model = Model::from_bytes(MODEL, "model".as_ref()).unwrap();
+    assert_eq!(
+        ["city", "album", "x"].map(|slot| model.stand_in(slot)),
+        [Some("paris"), Some("thriller"), None]
+    );
+    let memory = Memory::volatile().unwrap();
+    for concept in ["Çağla|city", "Zorblax|city", "Qwyx Zzyzx|album"] {
+        memory.learn(&Scope::All, draft(concept)).unwrap();
+    }
+    let mut worker = model.worker();
+    for (phrase, known, patterns) in BESIDE {
+        for pattern in patterns {
+            let text = pattern.replace("{}", phrase);
+            let taught = memory.annotate(&mut worker, None, &text, Tokenization::Raw, None).annotation;
+            let usual = pattern.replace("{}", known);
+            let usual = worker.annotate(&usual, Tokenization::Raw);
+            assert_eq!(taught.intent, usual.intent, "{text}");
+            assert_eq!(beside(&taught, phrase), beside(&usual, known), "{text}");
+            let has = |span: &Span<'_>| span.text == phrase && &text[span.start..span.end] == phrase;
+            assert_eq!(taught.spans.iter().filter(|span| has(span)).count(), pattern.matches("{}").count());
+        }
+    }
+}
+
+#[test]
+fn a_concept_leaves_what_is_beside_it_in_its_slot() {
+    let model = Model::from_bytes(MODEL, "model".as_ref()).unwrap();
+    let memory = Memory::volatile().unwrap();
+    for concept in ["Çağla|city", "Qwyx Zzyzx|album", "New York|city"] {
+        memory.learn(&Scope::All, draft(concept)).unwrap();
+    }
+    let mut worker = model.worker();
+    let mut check = |text: &str, once: &str, again: &str| {
+        let shown = |annotation: &Annotation<'_>| -> String {
+            let span = |span: &Span<'_>| format!("[{}|{}]", span.text, span.slot);
+            annotation.spans.iter().map(span).collect::<Vec<_>>().join(" ")
+        };
+        let annotation = worker.annotate(text, Tokenization::Raw);
+        let remembered = memory.remember(annotation, None, |word| model.has_seen(word));
+        assert_eq!(shown(&remembered.annotation), once);
+        let remembered = memory.annotate(&mut worker, None, text, Tokenization::Raw, None);
+        assert_eq!(shown(&remembered.annotation), again);
+    };
+    check(
+        "play Abbey Road or Qwyx Zzyzx!",
+        "[Abbey Road or|unknown] [Qwyx Zzyzx|album]",
+        "[Abbey Road|album] [Qwyx Zzyzx|album]",
+    );
+    check("play Çağla rome", "[Çağla|city] [rome|unknown]", "[Çağla|city] [rome|city]");
+    check(
+        "weather paris Qwyx Zzyzx",
+        "[paris|unknown] [Qwyx Zzyzx|album]",
+        "[paris|city] [Qwyx Zzyzx|album]",
+    );
+    // What the model knows as a value is read as it stands.
+    let text = "play the wall in New York at six";
+    let annotation = worker.annotate(text, Tokenization::Raw);
+    let once = memory.remember(annotation, None, |word| model.has_seen(word));
+    assert_eq!(memory.annotate(&mut worker, None, text, Tokenization::Raw, None), once);
+    assert_eq!(once.memory.len(), 1);
 }
 
 #[test]

@@ -24,7 +24,7 @@ use crate::features::Ngrams;
 use crate::features::{Encoded, Novelty, UNKNOWN_WORD};
 use crate::kernel::Kernels;
 use crate::math::largest;
-use crate::memory::KnownValues;
+use crate::memory::{KnownValues, Recalled, Remembered, Rereading};
 use crate::metrics::questions::Found;
 use crate::metrics::{Evaluation, Mode};
 use crate::settings::TrainSettings;
@@ -127,6 +127,18 @@ impl Model {
     pub fn has_seen(&self, text: &str) -> bool {
         let is_known = |word: &str| self.features.word(self.normalizer.vocabulary_form(word)) != UNKNOWN_WORD;
         self.normalizer.read(text).iter().all(|token| is_known(token.word))
+    }
+
+    /// A known value of a slot, for the place of one that was not in the training set: one word, the most frequent that
+    /// stands for nothing else. `None` if there is none, or if the model does not keep the values of slots.
+    pub fn stand_in(&self, slot: &str) -> Option<&str> {
+        self.features.stand_in(slot)
+    }
+
+    /// Whether the training set had a phrase as a value of a slot.
+    fn has_value(&self, slot: &str, phrase: &str) -> bool {
+        let tokens = self.normalizer.read(phrase);
+        self.features.has_value(slot, tokens.iter().map(|token| self.normalizer.vocabulary_form(token.word)))
     }
 
     /// The slot types, in alphabetical order.
@@ -289,6 +301,25 @@ impl Worker {
         let grown = self.grow(policy, text, &verdict);
         let annotation = self.assemble(policy, &verdict, grown, text);
         self.model.known_values.mark(annotation, |word| self.model.has_seen(word))
+    }
+
+    /// Reads the rest of a text again in which memory found concepts: with a known value in the place of each that the
+    /// training set did not have, so that the words beside it are understood. If there is none it costs nothing.
+    ///
+    /// The text was annotated in the same way before, by another policy than the model's if there is one.
+    pub fn read_again<'t>(
+        &mut self,
+        remembered: Remembered<'t>,
+        policy: Option<&Policy>,
+        tokenization: Tokenization,
+    ) -> Remembered<'t> {
+        let is_new = |recalled: &Recalled<'_>| !self.model.has_value(&recalled.slot, recalled.text);
+        let stand_in =
+            |recalled: &Recalled<'_>| self.model.stand_in(&recalled.slot).filter(|_| is_new(recalled));
+        let Some(rereading) = Rereading::new(&remembered, stand_in) else { return remembered };
+        let models = self.model.policy.clone();
+        let second = self.annotate_by(policy.unwrap_or(&models), &rereading.text, tokenization);
+        rereading.merge(remembered, second)
     }
 
     fn tokenize(&mut self, text: &str, tokenization: Tokenization) {

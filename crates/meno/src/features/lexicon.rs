@@ -74,13 +74,30 @@ impl Lexicon {
         self.never_outside.binary_search(&word).is_err()
     }
 
+    /// Whether words with these keys ([`word_key`]) are a value of a slot.
+    pub(super) fn has_value(&self, slot: SlotId, keys: impl Iterator<Item = u32>) -> bool {
+        self.values.binary_search(&value_key(slot, keys)).is_ok()
+    }
+
+    /// A word that is a value of a slot by itself and never was outside of all concepts: the most frequent, for ids go by
+    /// that, and if it can be a word of no other slot. `key` is the key of a word ([`word_key`]).
+    pub(super) fn stand_in(&self, slot: SlotId, key: impl Fn(u32) -> u32) -> Option<u32> {
+        let is_value = |word: u32| self.has_value(slot, std::iter::once(key(word)));
+        let is_elsewhere = |word: u32| {
+            let mut others = (0..).zip(&self.slot_words).filter(|(other, _)| *other != slot);
+            others.any(|(_, words)| words.binary_search(&word).is_ok())
+        };
+        let words = self.slot_words[slot as usize].iter().copied().filter(|&word| word != UNKNOWN_WORD);
+        let mut values = words.filter(|&word| !self.was_outside(word) && is_value(word));
+        values.clone().find(|&word| !is_elsewhere(word)).or_else(|| values.next())
+    }
+
     /// How new a value of some words is to a slot.
     pub(crate) fn novelty(&self, slot: SlotId, tokens: &[Token]) -> Novelty {
         let known = &self.slot_words[slot as usize];
         let is_new = |token: &&Token| token.word == UNKNOWN_WORD || known.binary_search(&token.word).is_err();
         let share = tokens.iter().filter(is_new).count() as f32 / tokens.len().max(1) as f32;
-        let value = value_key(slot, tokens.iter().map(|token| token.key));
-        if self.values.binary_search(&value).is_ok() {
+        if self.has_value(slot, tokens.iter().map(|token| token.key)) {
             return Novelty { words: share.into(), ..Novelty::default() };
         }
         // Models of an earlier program do not say how surprising a new value is.
@@ -128,6 +145,21 @@ mod tests {
         let mut values = [(0, 7), (1, 7), (0, 8), (1, 7), (0, 9), (0, 7), (1, 7)];
         let expected = [2.5 / 5.0, 0.5 / 4.0, 0.5 / 1.0].map(|share: f32| -share.ln());
         assert_eq!(surprises(3, &mut values), expected);
+    }
+
+    #[test]
+    fn the_most_frequent_value_of_a_slot_alone_stands_for_others() {
+        let key = |word: u32| word + 100;
+        let value = |slot: SlotId, words: &[u32]| value_key(slot, words.iter().map(|&word| key(word)));
+        // Slot 0: 2, 3, 4 and "5 6", of which 2 was outside and 3 is of slot 1 too; slot 1: 3; slot 2: "5 6".
+        let mut values = vec![value(0, &[2]), value(0, &[3]), value(0, &[4]), value(0, &[5, 6])];
+        values.extend([value(1, &[3]), value(2, &[5, 6])]);
+        values.sort_unstable();
+        let slot_words = vec![vec![UNKNOWN_WORD, 2, 3, 4, 5, 6], vec![3], vec![5, 6]];
+        let lexicon =
+            Lexicon { never_outside: vec![0, 3, 4, 5, 6], slot_words, values, surprise: Vec::new() };
+        assert_eq!([0, 1, 2].map(|slot| lexicon.stand_in(slot, key)), [Some(4), Some(3), None]);
+        assert!(lexicon.has_value(0, [105, 106].into_iter()) && !lexicon.has_value(0, [105].into_iter()));
     }
 
     #[test]

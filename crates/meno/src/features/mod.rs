@@ -9,7 +9,7 @@ mod ngrams;
 mod vectors;
 mod wording;
 
-use crate::label::{LabelSet, Names};
+use crate::label::{LabelSet, Names, SlotId};
 use crate::utterance::Utterance;
 
 pub(crate) use characters::Alphabet;
@@ -66,6 +66,24 @@ impl Features {
     /// The id of a normalised word.
     pub fn word(&self, word: &str) -> u32 {
         self.words.id(word).unwrap_or(UNKNOWN_WORD)
+    }
+
+    /// A known value of a slot that is one word, for the place of a new one; see [`Lexicon::stand_in`].
+    pub(crate) fn stand_in(&self, slot: &str) -> Option<&str> {
+        let key = |word: u32| lexicon::word_key(self.words.name(word));
+        let word = self.lexicon.as_ref()?.stand_in(self.slot(slot)?, key)?;
+        Some(self.words.name(word))
+    }
+
+    /// Whether the training data had words, in the form of the vocabulary, as a value of a slot.
+    pub(crate) fn has_value<'w>(&self, slot: &str, words: impl Iterator<Item = &'w str>) -> bool {
+        let (Some(lexicon), Some(slot)) = (&self.lexicon, self.slot(slot)) else { return false };
+        lexicon.has_value(slot, words.map(lexicon::word_key))
+    }
+
+    /// The number of a slot of a paired set.
+    fn slot(&self, slot: &str) -> Option<SlotId> {
+        (0..).zip(self.labels.paired_slots()).find(|(_, name)| ***name == *slot).map(|(slot, _)| slot)
     }
 
     /// Encodes words in the form of the vocabulary. `needs_form` says of which words the encoder has to see the form.

@@ -9,6 +9,7 @@
 //! - `table`, `index`: a million concepts in about 100 bytes each, searched in microseconds.
 //! - `spelling`: words that one slip makes of others.
 //! - `reconcile`: memory or the tagger, by a rule that is written down there.
+//! - `reread`: what the tagger makes of the rest, with known values in the places of concepts.
 //! - `known`: the values that a training corpus names, which a model has without a store.
 //! - `corpus`: concepts as utterances to train on.
 //!
@@ -20,6 +21,7 @@ mod index;
 mod known;
 mod normal;
 mod reconcile;
+mod reread;
 mod spelling;
 mod table;
 #[cfg(test)]
@@ -31,4 +33,5 @@ pub use index::{Entry, Found, Index};
 pub(crate) use known::KnownValues;
 pub use normal::normal_form;
 pub use reconcile::{Recalled, Remembered, Rule, Seen, TaggedWord, reconcile};
+pub(crate) use reread::Rereading;
 pub use spelling::Spelling;

@@ -239,12 +239,7 @@ impl<'t> Remembered<'t> {
             found => reconcile(rule, annotation.text, found, &tagged_words(&annotation, has_seen)),
         };
         if !memory.is_empty() {
-            relabel(&mut annotation, &memory);
-            // What is remembered need not be asked about, and is nothing to refuse.
-            if matches!(annotation.decision, Decision::Reject { .. }) {
-                annotation.decision = Decision::Act;
-            }
-            annotation.decide_again();
+            hold(&mut annotation, &memory);
         }
         Remembered { annotation, memory }
     }
@@ -288,6 +283,15 @@ fn seen(text: &str, has_seen: impl Fn(&str) -> bool) -> Seen {
     if is_variant { Seen::Variant } else { Seen::Never }
 }
 
+/// Labels the concepts that hold and decides anew: they need not be asked about, and are nothing to refuse.
+pub(super) fn hold(annotation: &mut Annotation<'_>, held: &[Recalled<'_>]) {
+    relabel(annotation, held);
+    if matches!(annotation.decision, Decision::Reject { .. }) {
+        annotation.decision = Decision::Act;
+    }
+    annotation.decide_again();
+}
+
 /// Gives the words of concepts that hold their labels, and makes the spans anew.
 pub(super) fn relabel(annotation: &mut Annotation<'_>, held: &[Recalled<'_>]) {
     for recalled in held {
@@ -300,7 +304,9 @@ pub(super) fn relabel(annotation: &mut Annotation<'_>, held: &[Recalled<'_>]) {
     for span in &mut spans {
         let same = annotation.spans.iter().find(|old| (old.start, old.end) == (span.start, span.end));
         span.guess = same.and_then(|old| old.guess.clone());
-        span.value = same.filter(|old| old.slot == span.slot).and_then(|old| old.value.clone());
+        let same = same.filter(|old| old.slot == span.slot);
+        span.value = same.and_then(|old| old.value.clone());
+        span.confidence = same.and_then(|old| old.confidence);
     }
     annotation.spans = spans;
 }
