@@ -11,8 +11,8 @@ use meno::decision::{Expected, Growth, Policy, PolicySettings, Threshold, Trust}
 use meno::engine::Record;
 use meno::metrics::{Mode, Report};
 use meno::train::{
-    Architecture, Checkpoint, Options, Outcome, TrainSettings, UNDETERMINED, fit, language, looks_open,
-    with_open_slots,
+    Architecture, Checkpoint, Options, Outcome, TrainSettings, UNDETERMINED, check, fit, language,
+    looks_open, with_open_slots,
 };
 use meno::{Error, Model, Result, atomic};
 use serde::Serialize;
@@ -118,6 +118,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let mut job = Job::new(args)?;
     let interrupt = Interrupt::listen();
     let mut watcher = Watcher::new(Some(&interrupt), style.stderr).with_lines();
+    check(&job.data.train, job.data.validation(), &job.settings, &job.policy)?;
     if job.resume.is_none() {
         job.settings = with_open_slots(&job.data.train, &job.settings, job.threads, &mut watcher)?;
     }

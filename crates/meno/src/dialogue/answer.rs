@@ -767,7 +767,7 @@ mod tests {
         let asked = Asked {
             request: REQUEST,
             phrase: 24..43,
-            slots: vec![4..17],
+            slots: vec![4..9, 10..17],
             options: &["playlist", "album"].map(name),
             types: &["album", "artist", "playlist", "toloc.city_name", "music_item", "person"].map(name),
             book: &book,

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::reconcile::{Recalled, Remembered, hold};
 use crate::Annotation;
 use crate::answer::{About, Decision, Outside, Span, TokenLabel, TokenVerdict};
+use crate::label::{self, UNKNOWN};
 use crate::syntax::phrase::Why;
 
 /// A text with known values in the places of concepts.
@@ -51,10 +52,12 @@ impl Rereading {
     }
 
     /// The answer to the first text with what the tagger makes of the second. Where that has other words beside the concepts,
-    /// the first reading stays.
+    /// or more that are unknown, the first reading stays: it is to be understood better.
     pub(crate) fn merge<'t>(&self, remembered: Remembered<'t>, second: Annotation<'_>) -> Remembered<'t> {
         let Remembered { annotation: first, memory } = &remembered;
-        let Some(tokens) = self.tokens(&first.tokens, &second.tokens) else { return remembered };
+        let tokens = self.tokens(&first.tokens, &second.tokens);
+        let is_better = |tokens: &Vec<_>| n_unknown(tokens) <= n_unknown(&first.tokens);
+        let Some(tokens) = tokens.filter(is_better) else { return remembered };
         let concepts = first.spans.iter().filter(|span| self.has(&(span.start..span.end))).cloned();
         let others = second.spans.into_iter().map(|span| self.span(first.text, span));
         let spans = concepts.chain(others.filter(|span| !self.has(&(span.start..span.end)))).collect();
@@ -138,6 +141,10 @@ impl Rereading {
             decision => decision,
         }
     }
+}
+
+fn n_unknown(tokens: &[TokenLabel<'_>]) -> usize {
+    tokens.iter().filter(|token| label::split(&token.label).1 == UNKNOWN).count()
 }
 
 #[cfg(test)]
@@ -279,6 +286,14 @@ mod tests {
             "call/O Oleander/O tomorrow/B-time",
             "call mom tomorrow",
             "call/O mom/O",
+            "[Oleander|person] [tomorrow|time]",
+        );
+        // More that is unknown.
+        check(
+            "call Oleander tomorrow",
+            "call/O Oleander/O tomorrow/B-time",
+            "call mom tomorrow",
+            "call/O mom/B-person tomorrow/B-unknown",
             "[Oleander|person] [tomorrow|time]",
         );
         assert!(Rereading::new(&remember("play red moon", "play/O red/O moon/O"), stand_in).is_none());

@@ -178,19 +178,31 @@ pub fn fit<'a>(
     options: Options,
     watch: &mut (dyn Watch + Send),
 ) -> Result<Outcome> {
-    settings.check()?;
-    options.policy.check()?;
     let validation = valid.into();
-    if let Some(tagger) = settings.span_tagger() {
-        demand_slots(train, tagger.replacement.open.as_deref().unwrap_or_default())?;
-        let utterances = validation.utterances(train);
-        let n_spans = utterances.iter().map(|utterance| label::iter_spans(&utterance.labels).count()).sum();
-        options.policy.check_promise(utterances.len(), n_spans)?;
-    }
+    check(train, validation, settings, &options.policy)?;
     on_threads(options.threads, || match validation {
         Validation::On(valid) => fit_on(train, valid, settings, options, watch),
         Validation::Folds(n_folds) => folds::fit(train, n_folds, settings, options, watch),
     })
+}
+
+/// Refuses what training would refuse, before anything is trained.
+pub fn check<'a>(
+    train: &Corpus,
+    valid: impl Into<Validation<'a>>,
+    settings: &TrainSettings,
+    policy: &PolicySettings,
+) -> Result<()> {
+    settings.check()?;
+    policy.check()?;
+    if let Some(tagger) = settings.span_tagger() {
+        demand_slots(train, tagger.replacement.open.as_deref().unwrap_or_default())?;
+        let validation = valid.into();
+        let utterances = validation.utterances(train);
+        let n_spans = utterances.iter().map(|utterance| label::iter_spans(&utterance.labels).count()).sum();
+        policy.check_promise(utterances.len(), n_spans)?;
+    }
+    Ok(())
 }
 
 /// Does some work with so many threads.
