@@ -120,7 +120,15 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let mut watcher = Watcher::new(Some(&interrupt), style.stderr).with_lines();
     check(&job.data.train, job.data.validation(), &job.settings, &job.policy)?;
     if job.resume.is_none() {
-        job.settings = with_open_slots(&job.data.train, &job.settings, job.threads, &mut watcher)?;
+        match with_open_slots(&job.data.train, &job.settings, job.threads, &mut watcher) {
+            Ok(settings) => job.settings = settings,
+            Err(Error::Stopped) => {
+                watcher.finish();
+                note("stopped while it looked for open slots, before training: there is nothing to keep");
+                return Ok(ExitCode::from(interrupt::EXIT_CODE));
+            }
+            Err(error) => return Err(error),
+        }
     }
     let options = Options {
         policy: job.policy.clone(),

@@ -638,7 +638,8 @@ impl Dialogue<'_> {
                 .iter()
                 .any(|filled| slot.place.start < filled.place.end && filled.place.start < slot.place.end)
         };
-        read.slots.retain(|slot| !overlaps(slot));
+        let is_worth_it = |slot: &Slot| slot.slot != UNKNOWN || self.is_worth_asking(&request.text, slot);
+        read.slots.retain(|slot| !overlaps(slot) && is_worth_it(slot));
         read.slots.extend(filled);
         read.slots.sort_by_key(|slot| slot.place.start);
         if request.is_chosen || read.rejected || read.intent.is_empty() {

@@ -46,6 +46,11 @@ impl Dialogue<'_> {
         again
     }
 
+    /// Whether an unknown phrase has anything to ask about.
+    pub(super) fn is_worth_asking(&self, text: &str, slot: &Slot) -> bool {
+        self.core(text, &slot.place).is_some()
+    }
+
     /// The longest part of a phrase between marks, without ordinary words and known times or numbers at its ends.
     fn core(&self, text: &str, phrase: &Range<usize>) -> Option<Range<usize>> {
         let clauses = clauses(&text[phrase.clone()]).into_iter();
@@ -72,7 +77,10 @@ impl Dialogue<'_> {
             words = match (before, after) {
                 (Some(n), _) => &words[n..],
                 (None, Some(n)) => &words[..words.len() - n],
-                (None, None) => return place(words),
+                (None, None) => {
+                    let says_something = |word: &Range<usize>| !self.book.is_filler(&text[word.clone()]);
+                    return place(words).filter(|_| words.iter().any(says_something));
+                }
             };
         }
     }

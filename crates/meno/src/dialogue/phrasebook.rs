@@ -152,6 +152,11 @@ impl Phrasebook {
         self.hear.ordinary.contains(&word.to_lowercase())
     }
 
+    /// Whether a word says nothing in an answer.
+    pub(super) fn is_filler(&self, word: &str) -> bool {
+        self.hear.filler.contains(&word.to_lowercase())
+    }
+
     /// Whether answers are in English, so that the model of English answers understands them.
     pub(super) fn hears_english(&self) -> bool {
         self.is_english

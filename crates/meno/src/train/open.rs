@@ -4,6 +4,7 @@
 //! as if the slot were open. One slot after the other is tried, the one whose values are missed most often first.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use super::folds::train_on;
 use super::replacement::open_slots;
@@ -13,8 +14,9 @@ use crate::label;
 use crate::text::Unspaced;
 use crate::{Error, Model, Result};
 
-/// Of more utterances the tries would take too long, and a slot that is open has enough values to look so.
-const MOST_UTTERANCES: usize = 2500;
+/// Of fewer utterances too few values can be held out to tell anything. Of more the tries would take too long, and a slot that
+/// is open has enough values to look so.
+const UTTERANCES: RangeInclusive<usize> = 200..=2500;
 
 /// How many slots are tried.
 const TRIES: usize = 3;
@@ -51,7 +53,7 @@ pub fn with_open_slots(
 ) -> Result<TrainSettings> {
     let is_stated = settings.span_tagger().is_none_or(|tagger| tagger.replacement.open.is_some());
     let is_unspaced = train.normalizer().settings().unspaced != Unspaced::default();
-    if is_stated || is_unspaced || train.utterances.len() > MOST_UTTERANCES {
+    if is_stated || is_unspaced || !UTTERANCES.contains(&train.utterances.len()) {
         return Ok(settings.clone());
     }
     super::on_threads(threads, || {
