@@ -47,11 +47,12 @@ fn check(args: &str, lines: &str, expected: Expect) {
 fn asks_learns_and_knows_it_the_next_time() {
     check(
         UNSURE,
-        "play red moon\nit's an album\nput on red moon\n:concepts\n:undo\n:concepts\n:undo\n",
+        "play red moon\nit's an album\nyes\nput on red moon\n:concepts\n:undo\n:concepts\n:undo\n",
         expect![[r#"
             exit 0
               play play [red moon|unknown]
-              What is *red moon*: a song or a time?
+              What is *red moon*: a song, a time or an artist?
+              Shall I remember *red moon* as an album, a new kind of thing?
               I will remember that *red moon* is an album. play: album = red moon.
               learnt 1: red moon | album
               play put on [red moon|album]
@@ -93,7 +94,7 @@ fn what_is_learnt_is_kept_in_a_store_for_its_owner() {
     let turn = |owner: &str, lines: &str| {
         shown(&pipe(trained(), &format!("chat m {args} {owner}"), lines.as_bytes()))
     };
-    let taught = turn("anna", "play red moon\na podcast\n");
+    let taught = turn("anna", "play red moon\na podcast\nyes\n");
     assert!(taught.contains("learnt 1: red moon | podcast, for anna"), "{taught}");
     let known = turn("anna", "play red moon\n");
     assert!(known.contains("[red moon|podcast]") && !known.contains("What is"), "{known}");
@@ -120,7 +121,8 @@ fn other_phrases() {
     fs::write(dir.join("rude.toml"), "[say]\nask_open = \"*{phrase}*?\"\nask_one = \"*{phrase}*? {a}?\"\nask_two = \"*{phrase}*? {a}? {b}?\"\n[hear]\nyes = [\"aye\"]\n").unwrap();
     let output = shown(&pipe(dir, &format!("chat m {UNSURE} --phrases rude.toml"), b"play red moon\naye\n"));
     assert!(
-        output.contains("  *red moon*? a song?") && output.contains("learnt 1: red moon | song"),
+        output.contains("  *red moon*? a song, a time? an artist?")
+            && output.contains("learnt 1: red moon | song"),
         "{output}"
     );
 

@@ -98,8 +98,8 @@ mod math;
 
 pub mod text;
 pub mod label;
-mod utterance;
 pub mod description;
+mod utterance;
 #[cfg(feature = "corpora")]
 pub mod corpus;
 pub mod metrics;

@@ -130,7 +130,8 @@ impl Engine for Script {
     }
 }
 
-fn replay(script: &Script) {
+/// What went otherwise than written, if anything did.
+fn replay(script: &Script) -> Option<String> {
     let book = script.book.clone().unwrap_or_else(Phrasebook::english);
     let dialogue = Dialogue {
         settings: &script.settings,
@@ -171,20 +172,25 @@ fn replay(script: &Script) {
             Outcome::Reject => lines.push("= reject".to_owned()),
             Outcome::Nothing => lines.push("= nothing".to_owned()),
         }
-        assert_eq!(lines.join("\n"), expected.join("\n"), "{}: after `{text}`", script.title);
+        if lines.join("\n") != expected.join("\n") {
+            let [found, expected] = [lines.join("\n"), expected.join("\n")];
+            return Some(format!("{}: after `{text}`\n{found}\nand not\n{expected}", script.title));
+        }
     }
+    None
 }
 
 #[test]
 fn dialogues_go_as_written() {
-    let mut n_dialogues = 0;
+    let (mut n_dialogues, mut problems) = (0, Vec::new());
     let paths = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     for path in paths.filter(|path| path.extension().is_some_and(|extension| extension == "txt")) {
         let text = fs::read_to_string(path).unwrap();
         for script in scripts(&text) {
-            replay(&script);
+            problems.extend(replay(&script));
             n_dialogues += 1;
         }
     }
+    assert!(problems.is_empty(), "{}", problems.join("\n\n"));
     assert!(n_dialogues >= 30, "only {n_dialogues} dialogues were found");
 }

@@ -60,8 +60,12 @@ impl Dialogue<'_> {
                 .collect();
             self.trim(text, &words)
         });
-        cores
-            .max_by_key(|core| (text[core.clone()].split_whitespace().count(), std::cmp::Reverse(core.start)))
+        let n_words = |core: &Range<usize>| text[core.clone()].split_whitespace().count();
+        let core = cores.max_by_key(|core| (n_words(core), std::cmp::Reverse(core.start)))?;
+        // Marks around it are its own if no word was cut off.
+        let is_cut = |rest: &str| rest.contains(char::is_alphanumeric);
+        let is_whole = !is_cut(&text[phrase.start..core.start]) && !is_cut(&text[core.end..phrase.end]);
+        Some(if is_whole { phrase.clone() } else { core })
     }
 
     fn trim(&self, text: &str, mut words: &[Range<usize>]) -> Option<Range<usize>> {

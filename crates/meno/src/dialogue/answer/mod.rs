@@ -3,11 +3,16 @@
 //! Numbers, exact names and a few set phrases are read by rules. For all else a model of answers says what the words are for; a
 //! known type that is named anywhere is that type. Without such a model there are rules alone.
 
+mod mention;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::act::{self, Act, Answers, Said};
+use super::act::{Act, Answers, Said};
 use super::phrasebook::{Hear, Phrasebook};
+use mention::{Delexicalized, Mention};
 
 /// What a person said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,48 +126,6 @@ fn words(text: &str) -> Vec<Word> {
         }
     }
     words
-}
-
-/// What some words of an answer mention.
-#[derive(Clone, Debug, PartialEq)]
-enum Mention {
-    /// A part of the request, in bytes.
-    Phrase(Range<usize>),
-    /// A type that is known, by which types the name may be.
-    Type(Vec<String>),
-    Word,
-}
-
-/// An answer with what it mentions in place of words.
-struct Delexicalized<'w> {
-    /// The words of the answer that each piece stands for.
-    pieces: Vec<(Range<usize>, Mention)>,
-    words: &'w [Word],
-}
-
-impl Delexicalized<'_> {
-    fn forms(&self) -> Vec<&str> {
-        let form = |(words, mention): &(Range<usize>, Mention)| match mention {
-            Mention::Phrase(_) => act::PHRASE,
-            Mention::Type(_) => act::TYPE,
-            Mention::Word => self.words[words.start].form.as_str(),
-        };
-        self.pieces.iter().map(form).collect()
-    }
-
-    /// The types that a piece may name.
-    fn types(&self, piece_idx: usize) -> Option<&[String]> {
-        match &self.pieces[piece_idx].1 {
-            Mention::Type(types) => Some(types),
-            _ => None,
-        }
-    }
-
-    /// The words of some pieces as they were typed.
-    fn text<'t>(&self, text: &'t str, pieces: Range<usize>) -> &'t str {
-        let (first, last) = (&self.pieces[pieces.start].0, &self.pieces[pieces.end - 1].0);
-        &text[self.words[first.start].place.start..self.words[last.end - 1].place.end]
-    }
 }
 
 impl Asked<'_> {
@@ -445,59 +408,6 @@ impl Asked<'_> {
         words.to_owned()
     }
 
-    /// Puts what is mentioned in the place of words: parts of the request, then types.
-    fn delexicalize<'w>(&self, words: &'w [Word]) -> Delexicalized<'w> {
-        let request = self::words(self.request);
-        let mut pieces: Vec<(Range<usize>, Mention)> = Vec::new();
-        let mut at = 0;
-        while at < words.len() {
-            let phrase = self.request_words(&words[at..], &request);
-            let (n, mention) = phrase.or_else(|| self.type_words(&words[at..])).unwrap_or((1, Mention::Word));
-            // Of several in a row the last says what it is: a `gym playlist` is a playlist.
-            match (pieces.last_mut(), &mention) {
-                (Some((place, Mention::Type(before))), Mention::Type(types)) => {
-                    place.end = at + n;
-                    before.clone_from(types);
-                }
-                _ => pieces.push((at..at + n, mention)),
-            }
-            at += n;
-        }
-        Delexicalized { pieces, words }
-    }
-
-    /// How many words in front are words of the request that touch the phrase or another slot, and which these are.
-    fn request_words(&self, words: &[Word], request: &[Word]) -> Option<(usize, Mention)> {
-        let matched = (0..request.len()).filter_map(|start| {
-            let is_same = |(said, word): &(&Word, &Word)| said.form == word.form;
-            let mut n = words.iter().zip(&request[start..]).take_while(is_same).count();
-            // `Steve's a person`
-            if let (Some(said), Some(word)) = (words.get(n), request.get(start + n))
-                && said.form.strip_suffix("'s") == Some(&word.form)
-                && (request[start].place.start..word.place.end) == self.phrase
-            {
-                n += 1;
-            }
-            let place = (n > 0).then(|| request[start].place.start..request[start + n - 1].place.end)?;
-            let inside = |slot: &Range<usize>| slot.start <= place.start && place.end <= slot.end;
-            let is_filler = n == 1 && self.book.hear.filler.contains(&request[start].form);
-            let counts = touches(&place, &self.phrase) || self.slots.iter().any(inside);
-            (counts && !is_filler).then_some((n, place))
-        });
-        matched.max_by_key(|(n, _)| *n).map(|(n, place)| (n, Mention::Phrase(place)))
-    }
-
-    /// How many words in front name a type.
-    fn type_words(&self, words: &[Word]) -> Option<(usize, Mention)> {
-        (1..=words.len().min(4)).rev().find_map(|n| {
-            let name = words[..n].iter().map(|word| word.form.as_str()).collect::<Vec<_>>().join(" ");
-            let types = self.options.iter().chain(self.types).filter(|slot| self.is_name(slot, &name));
-            let mut types: Vec<String> = types.cloned().collect();
-            types.dedup();
-            (!types.is_empty()).then_some((n, Mention::Type(types)))
-        })
-    }
-
     /// The type that an answer says a phrase is: the first that is not ruled out, after a repair if there is one. What comes
     /// later says more of it: `a room at the back of the house`.
     fn type_in(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Option<Meaning> {
@@ -747,134 +657,5 @@ fn without_lead<'f, 'w>(mut forms: &'f [&'w str], phrases: &[String]) -> (bool, 
             Some(length) => forms = &forms[length..],
             None => return (forms.len() < n_before, forms),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const REQUEST: &str = "add gimme shelter to my burpees and regrets playlist";
-
-    fn check(answer: &str, expected: Answer) {
-        check_with(None, answer, expected);
-    }
-
-    fn check_with(answers: Option<&Answers>, answer: &str, expected: Answer) {
-        let book = Phrasebook::english();
-        let name = |name: &str| name.to_owned();
-        let slot_of = |value: &str| (value == "Workout Mix").then(|| "playlist".to_owned());
-        let asked = Asked {
-            request: REQUEST,
-            phrase: 24..43,
-            slots: vec![4..9, 10..17],
-            options: &["playlist", "album"].map(name),
-            types: &["album", "artist", "playlist", "toloc.city_name", "music_item", "person"].map(name),
-            book: &book,
-            answers,
-            slot_of: &slot_of,
-            is_open: true,
-            is_request: false,
-            has_slots: false,
-        };
-        assert_eq!(&REQUEST[asked.phrase.clone()], "burpees and regrets");
-        assert_eq!(asked.understand(answer), expected, "{answer}");
-    }
-
-    fn check_type(answer: &str, slot: &str) {
-        check(answer, Answer::Type(slot.to_owned()));
-    }
-
-    #[test]
-    fn types_are_named_in_many_ways() {
-        for answer in [
-            "playlist",
-            "a playlist",
-            "It's a playlist!",
-            "playlists",
-            "it is my playlist, please",
-            "1",
-            "one",
-        ] {
-            check_type(answer, "playlist");
-        }
-        for answer in ["first", "the first one", "um, the first"] {
-            check_type(answer, "playlist");
-        }
-        for answer in ["2", "the second", "the latter", "no, an album", "yes, an album"] {
-            check_type(answer, "album");
-        }
-        check_type("a city", "toloc.city_name");
-        check_type("it's a music item", "music_item");
-    }
-
-    #[test]
-    fn yes_no_and_never_mind() {
-        for (answer, expected) in [
-            ("yes", Answer::Yes),
-            ("Yeah, right!", Answer::Yes),
-            ("no", Answer::No),
-            ("none of that", Answer::No),
-            ("something else", Answer::No),
-            ("never mind", Answer::Cancel),
-            ("oh, forget it please", Answer::Cancel),
-            ("", Answer::Empty),
-            (" ?! ", Answer::Empty),
-        ] {
-            check(answer, expected);
-        }
-    }
-
-    #[test]
-    fn another_name_for_something() {
-        let alias = |value: &str| Answer::Alias(value.to_owned());
-        check("it's what I call my Workout Mix", alias("Workout Mix"));
-        check("that's short for Burpees & Regrets 2019, please", alias("Burpees & Regrets 2019"));
-        check("it means", Answer::Unclear);
-    }
-
-    #[test]
-    fn other_boundaries() {
-        let regrets = || REQUEST.find("regrets").unwrap()..REQUEST.find(" playlist").unwrap();
-        check("no, just regrets", Answer::Boundaries(regrets(), None));
-        check("only Regrets", Answer::Boundaries(regrets(), None));
-        check("just regrets, it's an album", Answer::Boundaries(regrets(), Some("album".to_owned())));
-        let longer = || REQUEST.find("my").unwrap()..REQUEST.find(" playlist").unwrap();
-        check("no, my burpees and regrets", Answer::Boundaries(longer(), None));
-        // What the phrase is already, or what does not touch it, is no correction.
-        check("no, gimme shelter", Answer::Unclear);
-    }
-
-    #[test]
-    fn types_that_are_new() {
-        check("it's a podcast", Answer::NewType("podcast".to_owned()));
-        check("a fitness program", Answer::NewType("fitness_program".to_owned()));
-        check("podcast", Answer::NewType("podcast".to_owned()));
-        check("what is the weather in rome tomorrow", Answer::Unclear);
-        check("it's a <script>alert(1)</script>", Answer::Unclear);
-        check(&"a ".repeat(10_000), Answer::Unclear);
-        check(&format!("a {}", "x".repeat(5000)), Answer::Unclear);
-    }
-
-    #[test]
-    #[cfg(feature = "english")]
-    fn answers_in_sentences_of_their_own() {
-        let answers = Answers::english();
-        let check = |answer: &str, expected: Answer| check_with(answers, answer, expected);
-        let slot = |name: &str| Answer::Type(name.to_owned());
-        check("it's a playlist, come on", slot("playlist"));
-        check("a person, my boss", slot("person"));
-        check("not an album, a person", slot("person"));
-        check("not an album", Answer::NotType(vec!["album".to_owned()]));
-        check("it's what I call my Workout Mix", Answer::Alias("Workout Mix".to_owned()));
-        check("it's Workout Mix", Answer::Alias("Workout Mix".to_owned()));
-        check("I have no idea", Answer::DontKnow);
-        check("why do you want to know", Answer::Why);
-        check("never mind, I'll do it myself", Answer::Cancel);
-        check("it's a podcast", Answer::NewType("podcast".to_owned()));
-        let regrets = REQUEST.find("regrets").unwrap()..REQUEST.find(" playlist").unwrap();
-        check("only the last word", Answer::Boundaries(regrets, None));
-        // Nothing that is long or odd becomes a type.
-        check("it's a; DROP TABLE concepts", Answer::Unclear);
     }
 }
