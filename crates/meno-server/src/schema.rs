@@ -312,6 +312,9 @@ pub struct Reply {
     /// What was taught.
     #[schema(nullable = false)]
     pub lessons: Option<Vec<Lesson>>,
+    /// Phrases whose concepts were forgotten.
+    #[schema(nullable = false)]
+    pub forget: Option<Vec<String>>,
 }
 
 /// What became of a request.
@@ -322,6 +325,8 @@ pub enum Outcome {
     Ask,
     /// It is understood.
     Act,
+    /// Something was said in return; there is nothing to do.
+    Talk,
     /// The person let it go.
     Drop,
     /// It is about something else than the model knows.
