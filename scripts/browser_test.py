@@ -406,7 +406,8 @@ def a_question_about_words_outside_has_buttons(page):
     wait(lambda: page.rows() == [phrase], "the concept in the table")
     assert page.texts("#concepts td:nth-child(2)") == [slot]
     wait(lambda: page.texts(".span.is-recalled .form") == phrase.split(), "the sentence to be read again")
-    assert page.count(".word.is-asked") == 0
+    # The rest is read anew, and may be asked about then.
+    assert not set(page.texts(".word.is-asked .form")) & set(phrase.split())
 
 
 def how_sure_it_is_stands_in_the_details(page):
