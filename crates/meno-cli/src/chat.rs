@@ -4,6 +4,7 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use meno::engine::Tokenization;
 use meno::dialogue::{Outcome, Phrasebook, State};
 use meno::memory::Owner;
 use meno::{Error, Model, Result, Worker};
@@ -33,8 +34,11 @@ a podcast`), or `never mind`.
 const COMMANDS: &str = "\
 :concepts [TEXT]  list what was taught
 :undo             take the last change back
+:why              what it thinks of each word of the last request
 :help             this
-:quit             end, as Ctrl-D does";
+:quit             end, as Ctrl-D, `quit` and `exit` do
+
+Words do it too: `help`, `why do you ask`, `undo that`, `forget Moomin`, `never mind`.";
 
 /// What was typed after `meno chat`.
 #[derive(clap::Args)]
@@ -93,6 +97,8 @@ pub struct Chat {
     state: State,
     /// Whether it waits for an answer.
     asks: bool,
+    /// The last request, as it was said.
+    request: String,
     color: bool,
 }
 
@@ -106,6 +112,7 @@ impl Chat {
             owner,
             state: State::default(),
             asks: false,
+            request: String::new(),
             color: style.stdout,
         }
     }
@@ -115,7 +122,11 @@ impl Chat {
         let mut lines = Lines::open(self.color)?;
         while let Some(line) = lines.next()? {
             let line = line.trim();
+            if matches!(lines, Lines::Piped(_)) {
+                print(format_args!("{} {line}", paint(">", style::BOLD, self.color)))?;
+            }
             match line.strip_prefix(':') {
+                None if ["quit", "exit"].contains(&line.to_lowercase().as_str()) => break,
                 None => self.turn(line)?,
                 Some("quit" | "q") => break,
                 Some(command) => self.execute(command)?,
@@ -139,6 +150,7 @@ impl Chat {
         // What is said in return tells what became of an answer.
         if !was_asked && !turn.heard.annotation.tokens.is_empty() {
             print(format_args!("  {}", self.palette.show(&turn.heard.annotation)))?;
+            text.clone_into(&mut self.request);
         }
         print(format_args!("  {}", self.reply(&turn.reply.text)))?;
         for concept in &turn.concepts {
@@ -171,6 +183,7 @@ impl Chat {
             "help" | "h" => return print(COMMANDS),
             "concepts" => self.list(rest.trim()),
             "undo" => self.undo(),
+            "why" => return self.explain(),
             _ => {
                 note(format_args!("there is no command `:{name}`; :help lists them"));
                 return Ok(());
@@ -180,6 +193,16 @@ impl Chat {
             complain(&error);
             Ok(())
         })
+    }
+
+    fn explain(&mut self) -> Result<()> {
+        let annotation = self.worker.annotate(&self.request, Tokenization::Raw);
+        if annotation.tokens.is_empty() {
+            note("nothing was asked for yet");
+            return Ok(());
+        }
+        let lines = format!("{}{}", self.palette.thoughts(&annotation), self.palette.decision(&annotation));
+        print(format_args!("  {}", lines.replace('\n', "\n  ")))
     }
 
     fn list(&self, text: &str) -> Result<()> {

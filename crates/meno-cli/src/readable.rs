@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display};
 
-use meno::answer::{RunnerUp, TokenLabel, TokenVerdict};
-use meno::decision::Threshold;
+use meno::answer::{Decision, RunnerUp, TokenLabel, TokenVerdict};
+use meno::decision::{Rejection, Threshold};
 use meno::label::{self, UNKNOWN};
 use meno::syntax::phrase::{Link, Why};
 use meno::{Annotation, Model};
@@ -48,6 +48,11 @@ impl Palette {
     /// A line for each word that is unknown because it belongs to a phrase, with the reason.
     pub fn growth<'a>(&'a self, annotation: &'a Annotation<'a>) -> impl Display + use<'a> {
         Grown { palette: self, annotation }
+    }
+
+    /// What is done about it, on a line of its own.
+    pub fn decision<'a>(&'a self, annotation: &'a Annotation<'a>) -> impl Display + use<'a> {
+        Decided { palette: self, annotation }
     }
 
     /// A line for each word: its label, what else it might be, how unsure the model is.
@@ -159,6 +164,39 @@ impl Display for Grown<'_> {
             write!(f, "\n{:indent$}{}", "", paint(why, style::DIM, color))?;
         }
         Ok(())
+    }
+}
+
+struct Decided<'a> {
+    palette: &'a Palette,
+    annotation: &'a Annotation<'a>,
+}
+
+impl Display for Decided<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Palette { intent_width, color, .. } = *self.palette;
+        let Annotation { text, intent, decision, confidence, tokens, .. } = self.annotation;
+        if tokens.is_empty() {
+            return Ok(());
+        }
+        let indent = if intent.is_some() { intent_width + 8 } else { 0 };
+        let mut said = match decision {
+            Decision::Act => "acts".to_owned(),
+            Decision::Ask { about } => {
+                let options: Vec<&str> = about.options.iter().map(|option| &*option.name).collect();
+                let options = options.join(", ");
+                match &about.place {
+                    Some(place) => format!("asks what *{}* is: {options}", &text[place.clone()]),
+                    None => format!("asks what is meant: {options}"),
+                }
+            }
+            Decision::Reject { because: Rejection::OutOfScope } => "rejects it: out of scope".to_owned(),
+            Decision::Reject { because: Rejection::Language } => "rejects it: another language".to_owned(),
+        };
+        if let Some(confidence) = confidence {
+            said += &format!(" ({:.0}% sure of the whole)", 100.0 * confidence);
+        }
+        write!(f, "\n{:indent$}{}", "", paint(said, style::DIM, color))
     }
 }
 

@@ -243,7 +243,8 @@ impl<'a> Lane<'a> {
             Some(palette) => {
                 let annotation = &remembered.annotation;
                 let (line, heat) = (palette.show(annotation), palette.heat(annotation));
-                write!(self.out, "{line}{heat}{}", palette.growth(annotation))
+                let (growth, decision) = (palette.growth(annotation), palette.decision(annotation));
+                write!(self.out, "{line}{heat}{growth}{decision}")
             }
             None => {
                 remembered.write_json(&mut self.out);

@@ -74,6 +74,11 @@ impl Engine for Listener<'_> {
         model.slot_of(words).is_some_and(resolves)
     }
 
+    fn is_value(&self, slot: &str, words: &str) -> bool {
+        let is_taught = |known: &Known| known.slot == slot;
+        self.concepts(words).iter().any(is_taught) || self.worker.borrow().model().has_value(slot, words)
+    }
+
     fn remembers(&self, phrase: &str) -> bool {
         !self.concepts(phrase).is_empty()
     }

@@ -26,6 +26,9 @@ pub struct SlotDescription {
     /// The kind in a question, with its article: `a place`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub say: Option<String>,
+    /// How it is asked for where a request lacks it: `For when?`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask: Option<String>,
     /// What people call that kind in an answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
@@ -142,7 +145,7 @@ impl Description {
 
     fn check_slots(&self, slots: &BTreeSet<&str>) -> Result<(), Flaw> {
         let mut owners: BTreeMap<String, &str> = BTreeMap::new();
-        for (slot, SlotDescription { say, names, examples, .. }) in &self.slots {
+        for (slot, SlotDescription { say, ask, names, examples, .. }) in &self.slots {
             if !slots.contains(slot.as_str()) {
                 return Err(Flaw::new(
                     &["slots", slot],
@@ -151,6 +154,7 @@ impl Description {
                 ));
             }
             check_texts(&["slots", slot, "say"], say)?;
+            check_texts(&["slots", slot, "ask"], ask)?;
             check_texts(&["slots", slot, "names"], names)?;
             check_texts(&["slots", slot, "examples"], examples)?;
             for (name_idx, name) in names.iter().enumerate() {

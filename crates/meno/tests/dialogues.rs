@@ -120,6 +120,10 @@ impl Engine for Script {
         false
     }
 
+    fn is_value(&self, slot: &str, words: &str) -> bool {
+        self.slot_of(words).as_deref() == Some(slot)
+    }
+
     fn remembers(&self, phrase: &str) -> bool {
         self.known.contains_key(&phrase.to_lowercase())
     }

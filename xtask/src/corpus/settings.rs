@@ -9,7 +9,7 @@ pub struct Settings {
     pub slots: &'static [Slot],
     /// Slots of which two side by side would be one value, such as "friday" + "at nine" where a time is one value.
     pub joined: &'static [&'static str],
-    /// Whether words may have digits and the marks inside them: `7:30`, `21st`, `r&b`.
+    /// Whether words may have digits and the marks inside them: `7:30`, `21.5`, `21st`, `50%`, `r&b`.
     pub digits: bool,
     pub min_patterns: usize,
     pub min_sentences: usize,
@@ -103,8 +103,8 @@ pub const ASSISTANT: Settings = Settings {
     joined: &["time", "date", "duration"],
     digits: true,
     min_patterns: 600,
-    min_sentences: 190,
-    sizes: [6000, 500, 600, 500],
+    min_sentences: 3600,
+    sizes: [7000, 700, 800, 500],
     n_double: 40,
     head: 50,
     held_out_values: 16,
@@ -124,8 +124,8 @@ pub const ANSWERS: Settings = Settings {
     joined: &[],
     digits: true,
     min_patterns: 800,
-    min_sentences: 300,
-    sizes: [8000, 600, 0, 0],
+    min_sentences: 3000,
+    sizes: [9000, 600, 0, 0],
     n_double: 0,
     head: 50,
     held_out_values: 16,

@@ -255,7 +255,7 @@ impl Reader {
             let fits = |character: char| {
                 character.is_ascii_lowercase()
                     || character == '\''
-                    || self.settings.digits && (character.is_ascii_digit() || ":&".contains(character))
+                    || self.settings.digits && (character.is_ascii_digit() || ":&.%$".contains(character))
             };
             !word.is_empty() && word.chars().all(fits)
         };

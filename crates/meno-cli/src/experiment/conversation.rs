@@ -32,6 +32,9 @@ pub struct Args {
     /// Answers with what they mean.
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
+    /// The model of answers to measure, in place of the one that is built in.
+    #[arg(long, value_name = "MODEL")]
+    answers_model: Option<PathBuf>,
     /// A folder with sentences.txt, names.txt, side-by-side.txt, small-talk.txt and out-of-scope.txt.
     #[arg(long, value_name = "DIR")]
     sentences: Option<PathBuf>,
@@ -46,6 +49,11 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let model = Model::load(&args.model)?;
+    let mut assistant = Assistant::default();
+    if let Some(path) = &args.answers_model {
+        // It is needed to the end of the program.
+        assistant.answers = Some(Box::leak(Box::new(Answers::new(Model::load(path)?)?)));
+    }
     let mut table = vec!["| what | right | of | share |".to_owned(), "|---|---:|---:|---:|".to_owned()];
     let mut errors = Vec::new();
     let mut add = |name: &str, (right, all): (usize, usize)| {
@@ -53,7 +61,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         table.push(format!("| {name} | {right} | {all} | {share:.1} % |"));
     };
     if let Some(path) = &args.answers {
-        let (by_act, learnt) = answers(&model, path, &mut errors)?;
+        let (by_act, learnt) = answers(&model, &assistant, path, &mut errors)?;
         let (mut right, mut all) = (0, 0);
         for (act, count) in &by_act {
             add(&format!("answers: {act}"), *count);
@@ -64,12 +72,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         add("answers that teach something wrong", (learnt, all));
     }
     if let Some(folder) = &args.sentences {
-        for (name, count) in sentences(&model, folder, &mut errors)? {
+        for (name, count) in sentences(&model, &assistant, folder, &mut errors)? {
             add(&name, count);
         }
     }
     if let Some(folder) = &args.conversations {
-        add("**conversations**", conversations(&model, folder, &mut errors)?);
+        let (right, confirmed, all) = conversations(&model, &assistant, folder, &mut errors)?;
+        add("**conversations**", (right, all));
+        add("conversations: asked back before something was learnt", (confirmed, all));
     }
     if args.errors {
         table.push(String::new());
@@ -107,9 +117,14 @@ fn missing(what: &str) -> Error {
 type Count = (usize, usize);
 
 /// How many answers of each act are understood, and how many would teach something wrong.
-fn answers(model: &Model, path: &Path, errors: &mut Vec<String>) -> Result<(BTreeMap<String, Count>, usize)> {
+fn answers(
+    model: &Model,
+    assistant: &Assistant,
+    path: &Path,
+    errors: &mut Vec<String>,
+) -> Result<(BTreeMap<String, Count>, usize)> {
     let (book, types) = (book(model), model.slots());
-    let answers = Answers::english().ok_or_else(|| missing("the model of answers"))?;
+    let answers = assistant.answers.ok_or_else(|| missing("the model of answers"))?;
     let slot_of = |value: &str| model.slot_of(value).map(str::to_owned);
     let (mut counts, mut n_wrong) = (BTreeMap::<String, Count>::new(), 0);
     let mut context = Context::default();
@@ -123,11 +138,11 @@ fn answers(model: &Model, path: &Path, errors: &mut Vec<String>) -> Result<(BTre
             let found = context.understand(&types, &book, answers, &slot_of, said);
             let count = counts.entry(expected.split(' ').next().unwrap_or_default().to_owned()).or_default();
             count.1 += 1;
-            if is_right(&found, expected, &context) {
+            // What is asked back about first is learnt only after a yes.
+            if is_right(found.trim_start_matches("perhaps "), expected, &context) {
                 count.0 += 1;
             } else {
-                let teaches = ["type ", "alias ", "boundaries ", "teach "];
-                n_wrong += usize::from(teaches.iter().any(|act| found.starts_with(act)));
+                n_wrong += usize::from(teaches(&found));
                 errors.push(format!("{}:{}: {said}: {found}, not {expected}", path.display(), line_idx + 1));
             }
             continue;
@@ -157,6 +172,15 @@ fn answers(model: &Model, path: &Path, errors: &mut Vec<String>) -> Result<(BTre
         }
     }
     Ok((counts, n_wrong))
+}
+
+/// Whether something is learnt at once.
+fn teaches(found: &str) -> bool {
+    match found.split_once(' ') {
+        Some(("type" | "alias" | "teach", _)) => true,
+        Some(("boundaries", of)) => of.contains(" = "),
+        _ => false,
+    }
 }
 
 /// Whether an answer was understood as it should be. That a phrase is explained is the same whichever way it is said.
@@ -206,9 +230,8 @@ fn sentence(line: &str) -> Option<Sentence> {
 }
 
 /// What a first turn leads to.
-fn first(model: &Model, text: &str) -> Result<Outcome> {
+fn first(model: &Model, assistant: &Assistant, text: &str) -> Result<Outcome> {
     let memory = Memory::volatile().map_err(told)?;
-    let assistant = Assistant::default();
     let owner = Owner::from(None::<String>);
     let turn = assistant.turn(&mut model.worker(), &memory, &owner, State::default(), text);
     Ok(turn.map_err(told)?.reply.outcome)
@@ -219,7 +242,12 @@ fn is_reading(sentence: &Sentence, intent: &str, slots: &[meno::dialogue::Slot])
     sentence.intent == intent && sentence.slots == found
 }
 
-fn sentences(model: &Model, folder: &Path, errors: &mut Vec<String>) -> Result<Vec<(String, Count)>> {
+fn sentences(
+    model: &Model,
+    assistant: &Assistant,
+    folder: &Path,
+    errors: &mut Vec<String>,
+) -> Result<Vec<(String, Count)>> {
     let mut counts: BTreeMap<String, Count> = BTreeMap::new();
     for name in ["sentences", "names", "side-by-side"] {
         let path = folder.join(format!("{name}.txt"));
@@ -233,12 +261,17 @@ fn sentences(model: &Model, folder: &Path, errors: &mut Vec<String>) -> Result<V
                 let count = counts.entry(format!("{name}: {what}")).or_default();
                 *count = (count.0 + usize::from(is_it), count.1 + 1);
             };
-            let outcome = first(model, &sentence.text)?;
+            let outcome = first(model, assistant, &sentence.text)?;
             let (mut right, mut silent, mut asked) = (false, false, true);
             match &outcome {
                 Outcome::Act { intent, slots } => {
                     right = is_reading(&sentence, intent, slots);
                     (silent, asked) = (!right, false);
+                }
+                // What the request cannot be carried out without is asked for.
+                Outcome::Ask { slot: Some(missing), .. } => {
+                    right = sentence.slots.iter().all(|(slot, _)| slot != missing);
+                    asked = !right;
                 }
                 Outcome::Ask { phrase: Some(phrase), options, .. } => {
                     if let Some(new) = &sentence.new {
@@ -262,7 +295,7 @@ fn sentences(model: &Model, folder: &Path, errors: &mut Vec<String>) -> Result<V
     }
     for name in ["small-talk", "out-of-scope"] {
         for line in read(&folder.join(format!("{name}.txt")))?.lines().filter(|line| !line.starts_with('#')) {
-            let outcome = first(model, line)?;
+            let outcome = first(model, assistant, line)?;
             let acts = matches!(outcome, Outcome::Act { .. });
             let count = counts.entry(format!("{name}: not acted upon")).or_default();
             *count = (count.0 + usize::from(!acts), count.1 + 1);
@@ -274,26 +307,38 @@ fn sentences(model: &Model, folder: &Path, errors: &mut Vec<String>) -> Result<V
     Ok(counts.into_iter().collect())
 }
 
-/// How many conversations go as they should.
-fn conversations(model: &Model, folder: &Path, errors: &mut Vec<String>) -> Result<Count> {
+/// How many conversations go as they should, in how many of those it asked back first, and how many there are.
+fn conversations(
+    model: &Model,
+    assistant: &Assistant,
+    folder: &Path,
+    errors: &mut Vec<String>,
+) -> Result<(usize, usize, usize)> {
     let entries = fs::read_dir(folder).map_err(|source| Error::Read { path: folder.to_owned(), source })?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
     paths.sort();
-    let (mut right, all) = (0, paths.len());
+    let (mut right, mut confirmed, all) = (0, 0, paths.len());
     for path in paths {
-        match conversation(model, &read(&path)?)? {
-            None => right += 1,
-            Some(problem) => errors.push(format!("{}: {problem}", path.display())),
+        match conversation(model, assistant, &read(&path)?)? {
+            Ok(n_confirmed) => {
+                right += 1;
+                confirmed += usize::from(n_confirmed > 0);
+            }
+            Err(problem) => errors.push(format!("{}: {problem}", path.display())),
         }
     }
-    Ok((right, all))
+    Ok((right, confirmed, all))
 }
 
-/// What goes wrong first, if anything does.
-fn conversation(model: &Model, text: &str) -> Result<Option<String>> {
+/// How often it asked back before it learnt; or what goes wrong first.
+fn conversation(
+    model: &Model,
+    assistant: &Assistant,
+    text: &str,
+) -> Result<std::result::Result<usize, String>> {
     let memory = Memory::volatile().map_err(told)?;
-    let (assistant, owner) = (Assistant::default(), Owner::from(None::<String>));
+    let owner = Owner::from(None::<String>);
     let mut worker = model.worker();
     let (mut state, mut asked) = (State::default(), None::<String>);
     let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
@@ -305,12 +350,18 @@ fn conversation(model: &Model, text: &str) -> Result<Option<String>> {
             (None, None) => {}
         }
     }
-    let mut skip_to = 0;
+    let (mut skip_to, mut n_confirmed) = (0, 0);
     for (turn_idx, (said, expected)) in turns.iter().enumerate() {
         if turn_idx < skip_to {
             continue;
         }
-        let turn = assistant.turn(&mut worker, &memory, &owner, state, said).map_err(told)?;
+        let mut turn = assistant.turn(&mut worker, &memory, &owner, state, said).map_err(told)?;
+        let teaches = expected.iter().any(|line| line.starts_with("! ") && *line != "! none");
+        if teaches && turn.reply.lessons.is_empty() && turn.reply.text.starts_with("So *") {
+            // Whether it is the right thing to say yes to shows in what is learnt.
+            turn = assistant.turn(&mut worker, &memory, &owner, turn.state, "yes").map_err(told)?;
+            n_confirmed += 1;
+        }
         state = turn.state;
         let learnt: Vec<String> = turn
             .reply
@@ -326,7 +377,7 @@ fn conversation(model: &Model, text: &str) -> Result<Option<String>> {
         let lower = |lines: &[&str]| lines.iter().map(|line| line.to_lowercase()).collect::<Vec<_>>();
         let found: Vec<&str> = learnt.iter().map(String::as_str).collect();
         if lower(&found) != lower(&wanted) {
-            return Ok(Some(format!("`{said}`: learnt {found:?}, not {wanted:?} ({})", turn.reply.text)));
+            return Ok(Err(format!("`{said}`: learnt {found:?}, not {wanted:?} ({})", turn.reply.text)));
         }
         if let Some(outcomes) = expected.iter().find_map(|line| line.strip_prefix("= ")) {
             let is_met = outcomes
@@ -346,7 +397,7 @@ fn conversation(model: &Model, text: &str) -> Result<Option<String>> {
             {
                 skip_to = later + 1;
             } else if !is_met {
-                return Ok(Some(format!(
+                return Ok(Err(format!(
                     "`{said}`: {} ({:?}), not {outcomes}",
                     turn.reply.text, turn.reply.outcome
                 )));
@@ -357,7 +408,7 @@ fn conversation(model: &Model, text: &str) -> Result<Option<String>> {
             _ => None,
         };
     }
-    Ok(None)
+    Ok(Ok(n_confirmed))
 }
 
 fn meets(outcome: &Outcome, expected: &str, asked: &Option<String>, said: &str) -> bool {

@@ -29,7 +29,12 @@ impl Dialogue<'_> {
         lessons: Vec<Lesson>,
     ) -> (State, Reply) {
         said.push(self.intent_question(&choosing));
-        let outcome = Outcome::Ask { phrase: None, place: None, options: choosing.request.intents.clone() };
+        let outcome = Outcome::Ask {
+            phrase: None,
+            place: None,
+            slot: None,
+            options: choosing.request.intents.clone(),
+        };
         let state = State { choosing: Some(choosing), thread, ..State::default() };
         (state, Reply { text: said.join(" "), outcome, lessons, forget: Vec::new() })
     }
@@ -62,7 +67,7 @@ impl Dialogue<'_> {
             has_slots: false,
         };
         let mut aside = None;
-        let chosen = match asked.understand(&heard.text) {
+        let chosen = match asked.understand(&heard.text).answer {
             Answer::Type(intent) => Some(intent),
             Answer::Yes => options.first().cloned(),
             Answer::DontKnow => None,
@@ -95,7 +100,12 @@ impl Dialogue<'_> {
             Some(aside) => format!("{aside} {question}"),
             None => self.book.say("again", &[("question", &question)]),
         };
-        let outcome = Outcome::Ask { phrase: None, place: None, options: choosing.request.intents.clone() };
+        let outcome = Outcome::Ask {
+            phrase: None,
+            place: None,
+            slot: None,
+            options: choosing.request.intents.clone(),
+        };
         let state = State { choosing: Some(choosing), thread, ..State::default() };
         (state, Reply { text: said, outcome, lessons: Vec::new(), forget: Vec::new() })
     }

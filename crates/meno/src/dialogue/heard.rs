@@ -136,6 +136,14 @@ impl Slot {
         }
     }
 
+    /// Whether it is of this slot, or most likely is.
+    pub(super) fn may_be(&self, slot: &str) -> bool {
+        match self.slot == UNKNOWN {
+            true => !self.outside && self.guesses.first().is_some_and(|(guess, _)| guess == slot),
+            false => self.slot == slot,
+        }
+    }
+
     pub(super) fn shown(&self) -> String {
         format!("{} = {}", self.slot, self.value.as_ref().unwrap_or(&self.text))
     }

@@ -12,6 +12,7 @@ mod act;
 mod answer;
 mod choice;
 mod heard;
+mod missing;
 mod narrow;
 mod phrasebook;
 // For experiments.
@@ -27,9 +28,10 @@ use serde::{Deserialize, Serialize};
 use crate::label::UNKNOWN;
 
 pub use act::Answers;
-use answer::{Answer, Asked, Meaning};
+use answer::{Answer, Asked, Meaning, Understood};
 use choice::Choosing;
 pub use heard::{Heard, Slot};
+use missing::Missing;
 pub use phrasebook::Phrasebook;
 
 /// How a dialogue is led.
@@ -60,6 +62,9 @@ pub struct State {
     /// A request whose intent is asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     choosing: Option<Choosing>,
+    /// A request that lacks something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<Missing>,
     #[serde(flatten)]
     thread: Thread,
 }
@@ -130,6 +135,9 @@ pub enum Outcome {
         /// Where they stand in the request, in bytes.
         #[serde(skip_serializing_if = "Option::is_none")]
         place: Option<Range<usize>>,
+        /// The slot that the request lacks, if that is asked for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        slot: Option<String>,
         /// The types, or the intents, that are offered.
         options: Vec<String>,
     },
@@ -175,6 +183,8 @@ pub trait Engine {
     fn slot_of(&self, value: &str) -> Option<String>;
     /// Whether some words are a known time, number or the like, which need not be asked about.
     fn is_plain(&self, words: &str) -> bool;
+    /// Whether some words are a value of this slot that is known, or a time, a number or the like where the slot has such.
+    fn is_value(&self, slot: &str, words: &str) -> bool;
     /// Whether memory has a concept of just these words.
     fn remembers(&self, phrase: &str) -> bool;
     /// What is made of a text in which some words are known to be of these slots.
@@ -204,9 +214,12 @@ impl Dialogue<'_> {
     }
 
     fn take_turn(&self, state: State, heard: Heard) -> (State, Reply) {
-        let State { pending, choosing, thread } = state;
+        let State { pending, choosing, missing, thread } = state;
         if let Some(choosing) = choosing {
             return self.choose(choosing, thread, heard);
+        }
+        if let Some(missing) = missing {
+            return self.supply(missing, thread, heard);
         }
         // A state may come from a store that somebody wrote to.
         match pending.filter(|pending| pending.slot_idx < pending.request.slots.len()) {
@@ -232,7 +245,7 @@ impl Dialogue<'_> {
             has_slots: self.may_be_request(&heard) && !heard.slots.is_empty(),
         };
         match self.answers.map(|_| asked.understand(&heard.text)) {
-            Some(answer) => self.talk(answer, thread, heard),
+            Some(understood) => self.talk(understood, thread, heard),
             None => self.request(thread, heard),
         }
     }
@@ -271,6 +284,10 @@ impl Dialogue<'_> {
         }
         if !request.intents.is_empty() && n_asked < self.settings.max_questions {
             return self.ask_intent(Choosing::new(request, n_asked + 1), thread, said, lessons);
+        }
+        let lacks = self.missing(&request).filter(|_| n_asked < self.settings.max_questions);
+        if let Some(slot) = lacks {
+            return self.ask_missing(request, slot, n_asked + 1, thread, said, lessons);
         }
         let explained = |slot: &Slot| slot.slot != UNKNOWN || !slot.outside;
         let slots = request.slots.iter().filter(|slot| explained(slot)).cloned();
@@ -334,7 +351,7 @@ impl Dialogue<'_> {
             is_request: false,
             has_slots: false,
         };
-        let answer = asked.understand(&heard.text);
+        let Understood { answer, is_sure } = asked.understand(&heard.text);
         match (answer, pending.proposed.take()) {
             (Answer::Cancel, _) => self.cancel(&pending, thread),
             (Answer::Yes, Some(slot)) => self.learn(pending, thread, slot),
@@ -351,10 +368,15 @@ impl Dialogue<'_> {
             }
             (Answer::DontKnow, _) => self.leave(pending, thread),
             (Answer::NotType(types), _) => self.rule_out(pending, thread, &types),
-            (Answer::Type(slot), _) => self.learn(pending, thread, slot),
-            (Answer::Teach(phrase, meaning), _) => self.explain(pending, thread, phrase, meaning),
-            (Answer::Alias(value), _) => self.name(pending, thread, value),
-            (Answer::Boundaries(place, slot), _) => self.correct(pending, thread, place, slot),
+            (Answer::Type(slot), _) if is_sure => self.learn(pending, thread, slot),
+            (Answer::Type(slot), _) => self.confirm(pending, thread, slot),
+            (Answer::Teach(phrase, meaning), _) => {
+                self.explain(pending, thread, phrase, Understood { answer: meaning, is_sure })
+            }
+            (Answer::Alias(value), _) => self.name(pending, thread, value, is_sure),
+            (Answer::Boundaries(place, slot), _) => {
+                self.correct(pending, thread, place, slot.filter(|_| is_sure))
+            }
             (Answer::NewType(slot), _) if self.answers.is_some() || !self.is_request(&heard) => {
                 self.propose(pending, thread, slot)
             }
@@ -379,6 +401,14 @@ impl Dialogue<'_> {
             }
             _ => self.miss(pending, thread),
         }
+    }
+
+    /// What was not said plainly is learnt only after a yes.
+    fn confirm(&self, mut pending: Pending, thread: Thread, slot: String) -> (State, Reply) {
+        let name = pending.alias.clone().unwrap_or_else(|| self.book.type_with_article(&slot));
+        let said = self.book.say("confirm", &[("phrase", pending.phrase()), ("type", &name)]);
+        pending.proposed = Some(slot);
+        self.ask_again(pending, thread, said)
     }
 
     /// A new type is learnt only after a yes.
@@ -434,7 +464,7 @@ impl Dialogue<'_> {
         pending: Pending,
         thread: Thread,
         phrase: Option<String>,
-        meaning: Meaning,
+        Understood { answer: meaning, is_sure }: Understood<Meaning>,
     ) -> (State, Reply) {
         let asked = pending.phrase().to_lowercase();
         if let Some(phrase) = phrase.filter(|phrase| phrase.to_lowercase() != asked) {
@@ -444,23 +474,26 @@ impl Dialogue<'_> {
                 place.start < asked.end && asked.start < place.end
             };
             return match (place.filter(is_part), meaning) {
-                (Some(place), Meaning::Type(slot)) => self.correct(pending, thread, place, Some(slot)),
+                (Some(place), Meaning::Type(slot)) => {
+                    self.correct(pending, thread, place, Some(slot).filter(|_| is_sure))
+                }
                 _ => self.miss(pending, thread),
             };
         }
         match meaning {
-            Meaning::Type(slot) => self.learn(pending, thread, slot),
+            Meaning::Type(slot) if is_sure => self.learn(pending, thread, slot),
+            Meaning::Type(slot) => self.confirm(pending, thread, slot),
             Meaning::NewType(slot) => self.propose(pending, thread, slot),
-            Meaning::Alias(value) => self.name(pending, thread, value),
+            Meaning::Alias(value) => self.name(pending, thread, value, is_sure),
         }
     }
 
     /// The phrase is another name for something: what that is decides what the phrase is.
-    fn name(&self, mut pending: Pending, thread: Thread, value: String) -> (State, Reply) {
+    fn name(&self, mut pending: Pending, thread: Thread, value: String, is_sure: bool) -> (State, Reply) {
         match self.engine.slot_of(&value) {
             Some(slot) => {
                 pending.alias = Some(value);
-                self.learn(pending, thread, slot)
+                if is_sure { self.learn(pending, thread, slot) } else { self.confirm(pending, thread, slot) }
             }
             None => {
                 let said = self.book.say("ask_type_of", &[("value", &value)]);
@@ -474,6 +507,10 @@ impl Dialogue<'_> {
     fn learn(&self, pending: Pending, mut thread: Thread, slot: String) -> (State, Reply) {
         let phrase = pending.phrase().to_owned();
         let Pending { mut request, slot_idx, n_asked, alias: value, .. } = pending;
+        // It was taught out of the blue: there is nothing to complete.
+        if request.intent.is_empty() {
+            return self.learn_apart(thread, phrase, slot, value);
+        }
         let said = self.learnt(&phrase, &slot, value.as_deref());
         let place = request.slots[slot_idx].place.clone();
         request = self.fill(request, place, slot.clone(), value.clone());
@@ -610,8 +647,8 @@ fn find_words(text: &str, words: &str) -> Option<Range<usize>> {
 
 impl Pending {
     /// Nothing was asked yet.
-    fn of(request: Heard, slot_idx: usize, alias: Option<String>) -> Self {
-        Pending { request, slot_idx, options: Vec::new(), proposed: None, alias, n_asked: 0, n_missed: 0 }
+    fn of(request: Heard, slot_idx: usize) -> Self {
+        Pending { request, slot_idx, options: Vec::new(), proposed: None, alias: None, n_asked: 0, n_missed: 0 }
     }
 
     fn slot(&self) -> &Slot {
@@ -626,6 +663,7 @@ impl Pending {
         let outcome = Outcome::Ask {
             phrase: Some(self.phrase().to_owned()),
             place: Some(self.slot().place.clone()),
+            slot: None,
             options: self.options.clone(),
         };
         let state = State { pending: Some(self), thread, ..State::default() };

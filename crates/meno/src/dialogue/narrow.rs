@@ -108,7 +108,7 @@ fn clauses(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Where the words of a text stand, without marks around them.
-fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
+pub(super) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     text.split_whitespace().filter_map(move |piece| {
         let word = piece.trim_matches(|c: char| !c.is_alphanumeric());
         // Both are slices of the text.

@@ -29,6 +29,7 @@ pub(super) struct Hear {
     pub alias: Vec<String>,
     pub intro: Vec<String>,
     pub article: Vec<String>,
+    pub own: Vec<String>,
     pub filler: Vec<String>,
     pub number: Vec<Vec<String>>,
     pub not: Vec<String>,
@@ -183,6 +184,29 @@ impl Phrasebook {
         let kinds = plain.split(' ').filter_map(|word| self.kinds.get(word));
         names.extend(kinds.flatten().cloned());
         names
+    }
+
+    /// The slots without which an intent cannot be carried out.
+    pub(super) fn required(&self, intent: &str) -> Vec<String> {
+        self.description.intents.get(intent).map_or_else(Vec::new, |intent| intent.required.iter().cloned().collect())
+    }
+
+    /// How a slot is asked for that a request lacks.
+    pub(super) fn ask_for(&self, slot: &str) -> String {
+        let ask = self.description.slots.get(slot).and_then(|words| words.ask.clone());
+        ask.unwrap_or_else(|| self.say("ask_missing", &[("type", &self.type_with_article(slot))]))
+    }
+
+    /// Some values of a slot, for whoever does not know what to say.
+    pub(super) fn values_of(&self, slot: &str) -> Option<String> {
+        let examples = &self.description.slots.get(slot)?.examples;
+        let examples: Vec<String> = examples.iter().map(|example| format!("*{example}*")).collect();
+        (!examples.is_empty()).then(|| self.say("help", &[("examples", &examples.join(", "))]))
+    }
+
+    /// Whether the values of a slot are turned into something, so that not any words will do.
+    pub(super) fn resolves(&self, slot: &str) -> bool {
+        self.description.slots.get(slot).is_some_and(|words| words.resolve.is_some())
     }
 
     /// What is said of a request that is carried out, if the corpus says it.

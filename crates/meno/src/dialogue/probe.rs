@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::answer::{Answer, Asked, Meaning};
+use super::answer::{Answer, Asked, Meaning, Understood};
 use super::{Answers, Phrasebook, find_words};
 
 /// What an answer is an answer to.
@@ -52,7 +52,8 @@ impl Context {
             Meaning::NewType(name) => format!("= new {name}"),
             Meaning::Alias(value) => format!("-> {value}"),
         };
-        match asked.understand(text) {
+        let Understood { answer, is_sure } = asked.understand(text);
+        let said = match answer {
             Answer::Empty | Answer::Unclear => "unclear".to_owned(),
             Answer::Cancel => "cancel".to_owned(),
             Answer::Yes => "yes".to_owned(),
@@ -76,6 +77,7 @@ impl Context {
             Answer::Teach(Some(phrase), taught) => format!("teach {phrase} {}", meaning(&taught)),
             Answer::Teach(None, taught) => format!("teach {}", meaning(&taught)),
             Answer::Change(value) => format!("change {value}"),
-        }
+        };
+        if is_sure { said } else { format!("perhaps {said}") }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::answer::{Answer, Meaning};
+use super::answer::{Answer, Meaning, Understood};
 use super::{Dialogue, Heard, Lesson, Outcome, Pending, Reply, Slot, State, Thread, find_words, finished};
 use crate::label::UNKNOWN;
 
@@ -11,7 +11,8 @@ const EXAMPLES: usize = 3;
 
 impl Dialogue<'_> {
     /// A turn that no question is before.
-    pub(super) fn talk(&self, answer: Answer, thread: Thread, heard: Heard) -> (State, Reply) {
+    pub(super) fn talk(&self, understood: Understood, thread: Thread, heard: Heard) -> (State, Reply) {
+        let Understood { answer, is_sure } = understood;
         match answer {
             Answer::Greet => self.chat(thread, "greet"),
             Answer::Thank => self.chat(thread, "thank"),
@@ -24,8 +25,10 @@ impl Dialogue<'_> {
             }
             Answer::Undo => self.undo(thread),
             Answer::Forget(phrase) => self.forget(thread, phrase),
-            Answer::Teach(Some(phrase), meaning) => self.teach(thread, phrase, meaning, heard),
-            Answer::Teach(None, Meaning::Type(slot)) => self.correct_last(thread, slot, heard),
+            Answer::Teach(Some(phrase), meaning) => {
+                self.teach(thread, phrase, Understood { answer: meaning, is_sure }, heard)
+            }
+            Answer::Teach(None, Meaning::Type(slot)) => self.correct_last(thread, slot, is_sure, heard),
             Answer::Change(value) => self.change(thread, &value, heard),
             _ => self.request(thread, heard),
         }
@@ -114,90 +117,58 @@ impl Dialogue<'_> {
     }
 
     /// Something is explained out of the blue, or about the last request, which is then completed anew.
-    fn teach(&self, thread: Thread, phrase: String, meaning: Meaning, heard: Heard) -> (State, Reply) {
-        let place = thread.last.as_ref().and_then(|last| find_words(&last.text, &phrase));
-        let (slot, value) = match meaning {
-            Meaning::Type(slot) => (slot, None),
-            Meaning::Alias(value) => match self.engine.slot_of(&value) {
-                Some(slot) => (slot, Some(value)),
-                None => return self.ask_about(thread, heard, &phrase, None, Some(value)),
-            },
-            Meaning::NewType(slot) => return self.ask_about(thread, heard, &phrase, Some(slot), None),
+    fn teach(
+        &self,
+        thread: Thread,
+        phrase: String,
+        Understood { answer: meaning, is_sure }: Understood<Meaning>,
+        heard: Heard,
+    ) -> (State, Reply) {
+        let about_last = thread.last.clone().and_then(|last| {
+            let place = find_words(&last.text, &phrase)?;
+            Some(Pending::about(last, place))
+        });
+        let Some(mut pending) = about_last.or_else(|| Pending::apart(&heard.text, &phrase)) else {
+            return self.request(thread, heard);
         };
-        match (place, thread.last.clone()) {
-            (Some(place), Some(last)) => self.learn_about(last, thread, place, slot, value),
-            _ => {
-                let said = self.learnt(&phrase, &slot, value.as_deref());
-                let lesson = Lesson {
-                    phrase,
-                    slot,
-                    value,
-                    request: String::new(),
-                    intent: String::new(),
-                    slots: Vec::new(),
-                };
-                let thread = Thread { learnt: vec![lesson.clone()], ..thread };
-                let (state, reply) = finished(thread, said, Outcome::Talk);
-                (state, Reply { lessons: vec![lesson], ..reply })
+        match meaning {
+            Meaning::Type(slot) if is_sure => self.learn(pending, thread, slot),
+            Meaning::Type(slot) => self.confirm(pending, thread, slot),
+            Meaning::Alias(value) => self.name(pending, thread, value, is_sure),
+            Meaning::NewType(slot) => {
+                pending.alias = None;
+                self.propose(pending, thread, slot)
             }
         }
     }
 
+    /// What was taught out of the blue is learnt, and nothing is done.
+    pub(super) fn learn_apart(
+        &self,
+        thread: Thread,
+        phrase: String,
+        slot: String,
+        value: Option<String>,
+    ) -> (State, Reply) {
+        let said = self.learnt(&phrase, &slot, value.as_deref());
+        let lesson =
+            Lesson { phrase, slot, value, request: String::new(), intent: String::new(), slots: Vec::new() };
+        let thread = Thread { learnt: vec![lesson.clone()], ..thread };
+        let (state, reply) = finished(thread, said, Outcome::Talk);
+        (state, Reply { lessons: vec![lesson], ..reply })
+    }
+
     /// `I meant the band`: of the last request, the slot that may be that.
-    fn correct_last(&self, thread: Thread, slot: String, heard: Heard) -> (State, Reply) {
+    fn correct_last(&self, thread: Thread, slot: String, is_sure: bool, heard: Heard) -> (State, Reply) {
         let Some(last) = thread.last.clone() else { return self.request(thread, heard) };
         let mut doubtful: Vec<&Slot> = last.slots.iter().filter(|other| other.slot != slot).collect();
         doubtful.sort_by(|a, b| b.uncertainty.total_cmp(&a.uncertainty));
         let fits = |other: &&&Slot| other.guesses.iter().any(|(guess, _)| *guess == slot);
         let place = doubtful.iter().find(fits).or(doubtful.first()).map(|slot| slot.place.clone());
-        match place {
-            Some(place) => self.learn_about(last, thread, place, slot, None),
+        match place.map(|place| Pending::about(last, place)) {
+            Some(pending) if is_sure => self.learn(pending, thread, slot),
+            Some(pending) => self.confirm(pending, thread, slot),
             None => self.request(thread, heard),
-        }
-    }
-
-    /// Words of a request are explained after it was acted upon.
-    fn learn_about(
-        &self,
-        mut request: Heard,
-        thread: Thread,
-        place: Range<usize>,
-        slot: String,
-        value: Option<String>,
-    ) -> (State, Reply) {
-        let is_apart = |other: &Slot| other.place.end <= place.start || place.end <= other.place.start;
-        request.slots.retain(is_apart);
-        let slot_idx = request.slots.partition_point(|other| other.place.start < place.start);
-        let asked = Slot {
-            slot: UNKNOWN.to_owned(),
-            text: request.text[place.clone()].to_owned(),
-            place,
-            ..Slot::default()
-        };
-        request.slots.insert(slot_idx, asked);
-        self.learn(Pending::of(request, slot_idx, value), thread, slot)
-    }
-
-    /// A phrase of which it is not known what it is, with what was said of it.
-    fn ask_about(
-        &self,
-        thread: Thread,
-        heard: Heard,
-        phrase: &str,
-        proposed: Option<String>,
-        alias: Option<String>,
-    ) -> (State, Reply) {
-        let Some(place) = find_words(&heard.text, phrase) else { return self.request(thread, heard) };
-        let slot = Slot { slot: UNKNOWN.to_owned(), text: phrase.to_owned(), place, ..Slot::default() };
-        let request = Heard { text: heard.text, slots: vec![slot], ..Heard::default() };
-        let pending = Pending::of(request, 0, alias.clone());
-        match (proposed, alias) {
-            (Some(slot), _) => self.propose(pending, thread, slot),
-            (None, Some(value)) => {
-                let said = self.book.say("ask_type_of", &[("value", &value)]);
-                self.ask_again(pending, thread, said)
-            }
-            (None, None) => self.request(thread, Heard::default()),
         }
     }
 
@@ -252,4 +223,27 @@ impl Dialogue<'_> {
             None => self.chat(thread, "not_changed"),
         }
     }
+}
+
+impl Pending {
+    /// Words of a request that are explained after it was acted upon.
+    fn about(mut request: Heard, place: Range<usize>) -> Self {
+        let is_apart = |other: &Slot| other.place.end <= place.start || place.end <= other.place.start;
+        request.slots.retain(is_apart);
+        let slot_idx = request.slots.partition_point(|other| other.place.start < place.start);
+        let slot = unknown(&request.text, place);
+        request.slots.insert(slot_idx, slot);
+        Pending::of(request, slot_idx)
+    }
+
+    /// A phrase that stands in no request.
+    fn apart(text: &str, phrase: &str) -> Option<Self> {
+        let slot = unknown(text, find_words(text, phrase)?);
+        let request = Heard { text: text.to_owned(), slots: vec![slot], ..Heard::default() };
+        Some(Pending::of(request, 0))
+    }
+}
+
+fn unknown(text: &str, place: Range<usize>) -> Slot {
+    Slot { slot: UNKNOWN.to_owned(), text: text[place.clone()].to_owned(), place, ..Slot::default() }
 }

@@ -138,7 +138,7 @@ impl Model {
     }
 
     /// Whether the training set had a phrase as a value of a slot.
-    fn has_value(&self, slot: &str, phrase: &str) -> bool {
+    pub fn has_value(&self, slot: &str, phrase: &str) -> bool {
         let tokens = self.normalizer.read(phrase);
         self.features.has_value(slot, tokens.iter().map(|token| self.normalizer.vocabulary_form(token.word)))
     }

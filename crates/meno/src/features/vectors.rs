@@ -34,6 +34,8 @@ const LENGTH: f32 = 4.0;
 /// No piece has more bytes than this, and no word is looked at further than that.
 const MAX_PIECE: usize = 20;
 const MAX_WORD: usize = 40;
+/// How much the clusters count in how alike words are.
+const CLUSTER_SHARE: f32 = 0.2;
 /// What a byte of a cluster's vector is worth.
 const CLUSTER_SCALE: f32 = 2.0 * 0.45 / 127.0;
 
@@ -104,6 +106,20 @@ impl Vectors {
         }
         self.facts(word, &mut sum);
         sum
+    }
+
+    /// How alike two words are that the table knows, by their pieces and by the places that they stand in: 1 is the same.
+    pub(crate) fn likeness(&self, word: &str, other: &str) -> Option<f32> {
+        let vector = |word: &str| self.words.contains_key(word).then(|| self.vector(word));
+        let (a, b) = (vector(word)?, vector(other)?);
+        let cosine = |range: std::ops::Range<usize>| {
+            let (a, b) = (&a[range.clone()], &b[range]);
+            let length = |x: &[f32]| x.iter().map(|x| x * x).sum::<f32>().sqrt();
+            let product: f32 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+            product / (length(a) * length(b)).max(f32::MIN_POSITIVE)
+        };
+        let (pieces, clusters) = (0..self.width, self.width..self.width + self.cluster_width);
+        Some((1.0 - CLUSTER_SHARE) * cosine(pieces) + CLUSTER_SHARE * cosine(clusters))
     }
 
     /// The share of capitals that a word begins with, if it is known.

@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use super::act::{Act, Answers, Said};
 use super::phrasebook::{Hear, Phrasebook};
+use crate::features::Vectors;
 use mention::{Delexicalized, Mention};
 
 /// What a person said.
@@ -62,6 +63,13 @@ pub(super) enum Meaning {
     Alias(String),
 }
 
+/// What was understood, and whether it is plain enough to be learnt without asking back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Understood<T = Answer> {
+    pub answer: T,
+    pub is_sure: bool,
+}
+
 /// What an answer is read against.
 pub(super) struct Asked<'a> {
     /// The utterance that the question is about.
@@ -108,6 +116,15 @@ const SURE: f32 = 0.6;
 /// acted upon is something else.
 const VERY_SURE: f32 = 0.9;
 
+/// So likely an answer is what the model says that it is learnt from without asking back.
+const TO_LEARN: f32 = 0.85;
+
+/// So alike a noun must be to the names of a kind to be taken for one, and so much more than to those of any other.
+const ALIKE: f32 = 0.42;
+const MARGIN: f32 = 0.1;
+/// How many names of a kind it must be like.
+const N_ALIKE: usize = 3;
+
 /// A word of a text in lower case, and where it stands.
 struct Word {
     form: String,
@@ -130,27 +147,29 @@ fn words(text: &str) -> Vec<Word> {
 
 impl Asked<'_> {
     /// What an answer means.
-    pub(super) fn understand(&self, text: &str) -> Answer {
+    pub(super) fn understand(&self, text: &str) -> Understood {
+        let sure = |answer: Answer| Understood { answer, is_sure: true };
         let words = words(text);
         let forms: Vec<&str> = words.iter().map(|word| word.form.as_str()).collect();
         if forms.is_empty() {
-            return Answer::Empty;
+            return sure(Answer::Empty);
         }
         if forms.len() > MAX_WORDS {
-            return Answer::Unclear;
+            return sure(Answer::Unclear);
         }
         if let Some(answer) = self.by_rules(text, &words, &forms) {
-            return answer;
+            return sure(answer);
         }
         if self.types.is_empty()
             && let Some(intent) = self.named_intent(&forms)
         {
-            return Answer::Type(intent);
+            return sure(Answer::Type(intent));
         }
-        let Some(answers) = self.answers else { return self.new_type(&forms) };
-        match self.by_model(answers, text, &words) {
-            Answer::Unclear => self.by_clauses(text).unwrap_or(Answer::Unclear),
-            answer => answer,
+        let Some(answers) = self.answers else { return sure(self.new_type(&forms)) };
+        let understood = self.by_model(answers, text, &words);
+        match (&understood.answer, self.by_clauses(text)) {
+            (Answer::Unclear, Some(answer)) => Understood { answer, is_sure: false },
+            _ => understood,
         }
     }
 
@@ -247,9 +266,23 @@ impl Asked<'_> {
     }
 
     /// What a model of answers makes of it.
-    fn by_model(&self, answers: &Answers, text: &str, words: &[Word]) -> Answer {
+    fn by_model(&self, answers: &Answers, text: &str, words: &[Word]) -> Understood {
         let answer = self.delexicalize(words);
         let said = answers.read(&answer.forms());
+        let (meant, likelihood) = self.meant(text, &answer, &said);
+        // What the model labels must be what the answer is taken to say.
+        let is_labelled = match &meant {
+            Answer::Type(_) | Answer::Boundaries(_, Some(_)) | Answer::Teach(_, Meaning::Type(_)) => {
+                said.words("type").is_some_and(|mut pieces| pieces.any(|idx| answer.types(idx).is_some()))
+            }
+            Answer::Alias(_) | Answer::Teach(_, Meaning::Alias(_)) => said.words("value").is_some(),
+            _ => true,
+        };
+        Understood { answer: meant, is_sure: is_labelled && likelihood >= TO_LEARN }
+    }
+
+    /// What it means, and how likely that is.
+    fn meant(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> (Answer, f32) {
         let has_request = !self.request.is_empty();
         let begins = |words: &[String]| words.iter().any(|lead| forms_begin(&answer.forms(), lead));
         let is_led = begins(&self.book.hear.teach);
@@ -261,7 +294,7 @@ impl Asked<'_> {
             Act::Request => true,
             _ => !self.has_slots,
         };
-        let Some((act, likelihood)) = said.act(can_be) else { return Answer::Unclear };
+        let Some((act, likelihood)) = said.act(can_be) else { return (Answer::Unclear, 0.0) };
         let least = match act {
             Act::Greet | Act::Thank | Act::Bye => VERY_SURE,
             _ if self.is_request && !is_led => VERY_SURE,
@@ -269,9 +302,9 @@ impl Asked<'_> {
             _ => LIKELY,
         };
         if likelihood < least {
-            return if self.is_open { Answer::Unclear } else { Answer::Request };
+            return (if self.is_open { Answer::Unclear } else { Answer::Request }, likelihood);
         }
-        match act {
+        let meant = match act {
             Act::Yes => Answer::Yes,
             Act::No => Answer::No,
             Act::DontKnow => Answer::DontKnow,
@@ -284,17 +317,18 @@ impl Asked<'_> {
             Act::Thank => Answer::Thank,
             Act::Bye => Answer::Bye,
             Act::Request => Answer::Request,
-            Act::NotType => self.ruled_out(&answer),
-            Act::Type => self.explained(text, &answer, &said),
-            Act::Alias => match self.value(text, &answer, &said) {
+            Act::NotType => self.ruled_out(answer),
+            Act::Type => self.explained(text, answer, said),
+            Act::Alias => match self.value(text, answer, said) {
                 Some(value) => Answer::Alias(value),
-                None => self.explained(text, &answer, &said),
+                None => self.explained(text, answer, said),
             },
-            Act::Boundaries => self.other_boundaries(&answer, &said),
-            Act::Forget => self.named_phrase(text, &answer, &said).map_or(Answer::Unclear, Answer::Forget),
-            Act::Change => self.value(text, &answer, &said).map_or(Answer::Request, Answer::Change),
-            Act::Teach | Act::Correct => self.taught(act, text, &answer, &said),
-        }
+            Act::Boundaries => self.other_boundaries(answer, said),
+            Act::Forget => self.named_phrase(text, answer, said).map_or(Answer::Unclear, Answer::Forget),
+            Act::Change => self.value(text, answer, said).map_or(Answer::Request, Answer::Change),
+            Act::Teach | Act::Correct => self.taught(act, text, answer, said),
+        };
+        (meant, likelihood)
     }
 
     /// Types are ruled out; if another one is affirmed, it is that.
@@ -397,11 +431,12 @@ impl Asked<'_> {
         (value.len() <= MAX_PHRASE).then_some(value)
     }
 
-    /// Words without the articles before them.
+    /// Words without the articles before them; `my` belongs to what is somebody's: `my nan's place`.
     fn bare(&self, words: &str) -> String {
         let mut words = words;
         while let Some((first, rest)) = words.split_once(' ')
             && self.book.hear.article.iter().any(|article| *article == first.to_lowercase())
+            && !(rest.contains("'s ") && self.book.hear.own.contains(&first.to_lowercase()))
         {
             words = rest.trim_start();
         }
@@ -425,7 +460,26 @@ impl Asked<'_> {
         }
         let pieces = labelled?;
         let name = answer.text(text, pieces).to_lowercase().replace('’', "'");
-        self.is_type_name(&name).then(|| Meaning::NewType(name.replace(' ', "_")))
+        let known = name.rsplit(' ').next().and_then(|noun| self.alike(noun)).map(Meaning::Type);
+        known.or_else(|| self.is_type_name(&name).then(|| Meaning::NewType(name.replace(' ', "_"))))
+    }
+
+    /// The kind whose names a noun is like, by the table of English words: *brewpub* is like names of places.
+    fn alike(&self, noun: &str) -> Option<String> {
+        let vectors = Vectors::built_in().filter(|_| self.book.hears_english())?;
+        let likeness = |slot: &String| {
+            let names = self.book.names(slot);
+            let mut alike: Vec<f32> =
+                names.iter().filter_map(|name| vectors.likeness(noun, name)).collect();
+            alike.sort_by(|a, b| b.total_cmp(a));
+            alike.get(..N_ALIKE).map(|best| best.iter().sum::<f32>() / N_ALIKE as f32)
+        };
+        let kinds = self.types.iter().filter_map(|slot| Some((likeness(slot)?, slot)));
+        let mut kinds: Vec<(f32, &String)> = kinds.collect();
+        kinds.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let next = kinds.get(1).map_or(0.0, |(likeness, _)| *likeness);
+        let (best, slot) = kinds.first()?;
+        (*best >= ALIKE && best - next >= MARGIN).then(|| (*slot).clone())
     }
 
     fn is_type_name(&self, name: &str) -> bool {

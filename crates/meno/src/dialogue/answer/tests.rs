@@ -24,7 +24,7 @@ fn check_with(answers: Option<&Answers>, answer: &str, expected: Answer) {
         has_slots: false,
     };
     assert_eq!(&REQUEST[asked.phrase.clone()], "burpees and regrets");
-    assert_eq!(asked.understand(answer), expected, "{answer}");
+    assert_eq!(asked.understand(answer).answer, expected, "{answer}");
 }
 
 fn check_type(answer: &str, slot: &str) {
