@@ -46,8 +46,10 @@ impl Heard {
                 .collect();
             let verdicts = tokens.iter().filter_map(|token| token.verdict.as_ref());
             let worst = verdicts.map(|verdict| verdict.uncertainty).fold(0.0, f64::max);
+            // Where another slot is about as likely, it is asked which.
+            let is_open = span.guess.as_ref().is_some_and(|guess| guess.probability < LEAST_LIKELY);
             Slot {
-                slot: span.slot.clone(),
+                slot: if is_open { UNKNOWN.to_owned() } else { span.slot.clone() },
                 text: span.text.to_owned(),
                 value: remembered.value_of(span).map(str::to_owned),
                 place: span.start..span.end,
@@ -93,6 +95,9 @@ impl Heard {
         }
     }
 }
+
+/// A slot that is less likely is not taken for granted.
+const LEAST_LIKELY: f32 = 0.6;
 
 /// What some words might be.
 fn guesses(place: Range<usize>, guess: Option<&Guess>, annotation: &Annotation<'_>) -> Vec<(String, f32)> {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Asked};
+use super::narrow::words;
 use super::{Dialogue, Heard, Lesson, Outcome, Reply, State, Thread, finished, places};
 
 /// A request that lacks a slot.
@@ -124,8 +125,7 @@ impl Dialogue<'_> {
 
     /// An answer without the words in front that only lead to a value: `for`, `it's`, `um the`.
     fn value_words(&self, answer: &str) -> Option<Range<usize>> {
-        let is_lead = |word: &str| self.book.is_filler(word) || self.book.is_ordinary(word);
-        let mut words = super::narrow::words(answer).skip_while(|place| is_lead(&answer[place.clone()]));
+        let mut words = words(answer).skip_while(|place| self.book.is_lead(&answer[place.clone()]));
         let first = words.next()?;
         let last = words.last().map_or(first.end, |last| last.end);
         Some(first.start..last)

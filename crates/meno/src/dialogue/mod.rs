@@ -244,6 +244,9 @@ impl Dialogue<'_> {
             is_request: self.may_be_request(&heard),
             has_slots: self.may_be_request(&heard) && !heard.slots.is_empty(),
         };
+        if let Some(value) = self.changed_value(&thread, &heard.text) {
+            return self.change(thread, &value, heard);
+        }
         match self.answers.map(|_| asked.understand(&heard.text)) {
             Some(understood) => self.talk(understood, thread, heard),
             None => self.request(thread, heard),

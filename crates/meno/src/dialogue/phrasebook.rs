@@ -15,6 +15,7 @@ pub struct Phrasebook {
     say: BTreeMap<String, String>,
     pub(super) hear: Hear,
     kinds: BTreeMap<String, Vec<String>>,
+    cues: BTreeMap<String, Vec<String>>,
     description: Description,
     is_english: bool,
 }
@@ -30,6 +31,7 @@ pub(super) struct Hear {
     pub intro: Vec<String>,
     pub article: Vec<String>,
     pub own: Vec<String>,
+    pub cut: Vec<String>,
     pub filler: Vec<String>,
     pub number: Vec<Vec<String>>,
     pub not: Vec<String>,
@@ -52,6 +54,8 @@ struct File {
     #[serde(default)]
     kinds: BTreeMap<String, Vec<String>>,
     #[serde(default)]
+    cues: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
     types: BTreeMap<String, SlotDescription>,
 }
 
@@ -66,6 +70,7 @@ impl Phrasebook {
             say: file.say,
             hear: hear.expect("a test reads it"),
             kinds: file.kinds,
+            cues: file.cues,
             description: Description::default(),
             is_english: true,
         }
@@ -111,6 +116,7 @@ impl Phrasebook {
         book.hear = Hear::deserialize(toml::Value::Table(hear.into_iter().collect()))
             .map_err(|error| bad(1, error.message().to_owned()))?;
         book.kinds.extend(file.kinds);
+        book.cues.extend(file.cues);
         book.description.slots = file.types;
         Ok(book)
     }
@@ -158,6 +164,12 @@ impl Phrasebook {
         self.hear.filler.contains(&word.to_lowercase())
     }
 
+    /// Whether a word only leads to what is said.
+    pub(super) fn is_lead(&self, word: &str) -> bool {
+        let is_repair = |word: String| self.hear.repair.contains(&word) || self.hear.no.contains(&word);
+        self.is_filler(word) || self.is_ordinary(word) || is_repair(word.to_lowercase())
+    }
+
     /// Whether answers are in English, so that the model of English answers understands them.
     pub(super) fn hears_english(&self) -> bool {
         self.is_english
@@ -168,7 +180,8 @@ impl Phrasebook {
         let examples = self.description.intents.get(name).map(|words| words.examples.join(" "));
         let all =
             [plain_name(name), self.intent(name), examples.unwrap_or_default()].join(" ").to_lowercase();
-        all.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+        let says = |word: &&str| !word.is_empty() && !self.is_ordinary(word) && !self.is_filler(word);
+        all.split(|c: char| !c.is_alphanumeric()).filter(says).map(str::to_owned).collect()
     }
 
     /// What an answer may call a slot type or an intent, in lower case.
@@ -184,6 +197,11 @@ impl Phrasebook {
         let kinds = plain.split(' ').filter_map(|word| self.kinds.get(word));
         names.extend(kinds.flatten().cloned());
         names
+    }
+
+    /// Words that tell of a kind without its name, in lower case.
+    pub(super) fn cues(&self, slot: &str) -> Vec<String> {
+        plain_name(slot).split(' ').filter_map(|word| self.cues.get(word)).flatten().cloned().collect()
     }
 
     /// The slots without which an intent cannot be carried out.

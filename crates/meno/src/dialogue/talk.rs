@@ -2,9 +2,13 @@
 
 use std::ops::Range;
 
+use super::narrow::words;
 use super::answer::{Answer, Meaning, Understood};
 use super::{Dialogue, Heard, Lesson, Outcome, Pending, Reply, Slot, State, Thread, find_words, finished};
 use crate::label::UNKNOWN;
+
+/// So many words a change has at most that nothing else is said in.
+const MAX_CHANGE: usize = 5;
 
 /// How many examples help gives.
 const EXAMPLES: usize = 3;
@@ -172,8 +176,26 @@ impl Dialogue<'_> {
         }
     }
 
+    /// What is said and no more, if it is a value of a slot that the last request has: `and London?`, `nah, Nobu`.
+    pub(super) fn changed_value(&self, thread: &Thread, text: &str) -> Option<String> {
+        let last = thread.last.as_ref().filter(|_| self.answers.is_some())?;
+        let value = &text[self.core_words(text)?];
+        let slot = self.engine.slot_of(value)?;
+        let has = |filled: &Slot| filled.slot == slot && filled.text.to_lowercase() != value.to_lowercase();
+        let is_short = text.split_whitespace().count() <= MAX_CHANGE;
+        (is_short && last.slots.iter().any(has)).then(|| value.to_owned())
+    }
+
+    /// A text without the words around it that only lead to what is said.
+    fn core_words(&self, text: &str) -> Option<Range<usize>> {
+        let says = |place: &Range<usize>| !self.book.is_lead(&text[place.clone()]);
+        let words: Vec<Range<usize>> = words(text).collect();
+        let (first, last) = (words.iter().find(|&word| says(word))?, words.iter().rfind(|&word| says(word))?);
+        Some(first.start..last.end)
+    }
+
     /// One slot of the last request gets another value, or one more is said.
-    fn change(&self, thread: Thread, value: &str, heard: Heard) -> (State, Reply) {
+    pub(super) fn change(&self, thread: Thread, value: &str, heard: Heard) -> (State, Reply) {
         let Some(last) = thread.last.clone() else { return self.request(thread, heard) };
         let replaced = last.slots.iter().map(|slot| {
             let text = [&last.text[..slot.place.start], value, &last.text[slot.place.end..]].concat();

@@ -40,6 +40,11 @@ impl Delexicalized<'_> {
         }
     }
 
+    /// Whether a mark stands before a piece.
+    pub(super) fn is_after_mark(&self, piece_idx: usize) -> bool {
+        self.words[self.pieces[piece_idx].0.start].after_mark
+    }
+
     /// The words of some pieces as they were typed.
     pub(super) fn text<'t>(&self, text: &'t str, pieces: Range<usize>) -> &'t str {
         let (first, last) = (&self.pieces[pieces.start].0, &self.pieces[pieces.end - 1].0);

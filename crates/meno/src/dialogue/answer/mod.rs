@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::act::{Act, Answers, Said};
+use super::find_words;
 use super::phrasebook::{Hear, Phrasebook};
 use crate::features::Vectors;
 use mention::{Delexicalized, Mention};
@@ -53,6 +54,13 @@ pub(super) enum Answer {
     Request,
     /// None of these.
     Unclear,
+}
+
+impl Answer {
+    /// Whether it says nothing of what was asked.
+    fn is_aside(&self) -> bool {
+        matches!(self, Answer::Why | Answer::Help | Answer::Repeat | Answer::Cancel | Answer::DontKnow)
+    }
 }
 
 /// What a phrase is.
@@ -129,6 +137,8 @@ const N_ALIKE: usize = 3;
 struct Word {
     form: String,
     place: Range<usize>,
+    /// Whether a mark stands between it and the word before.
+    after_mark: bool,
 }
 
 fn words(text: &str) -> Vec<Word> {
@@ -139,7 +149,9 @@ fn words(text: &str) -> Vec<Word> {
             // Both are slices of the text.
             let start = trimmed.as_ptr() as usize - text.as_ptr() as usize;
             let form = trimmed.to_lowercase().replace('’', "'");
-            words.push(Word { form, place: start..start + trimmed.len() });
+            let before = words.last().map_or(0, |word: &Word| word.place.end);
+            let after_mark = text[before..start].contains([',', ';', '.', '!', '?', ':', '…']);
+            words.push(Word { form, place: start..start + trimmed.len(), after_mark });
         }
     }
     words
@@ -160,13 +172,14 @@ impl Asked<'_> {
         if let Some(answer) = self.by_rules(text, &words, &forms) {
             return sure(answer);
         }
-        if self.types.is_empty()
-            && let Some(intent) = self.named_intent(&forms)
-        {
+        let named = self.named_intent(&forms).filter(|_| self.types.is_empty());
+        let Some(answers) = self.answers else {
+            return sure(named.map_or_else(|| self.new_type(&forms), Answer::Type));
+        };
+        let understood = self.by_model(answers, text, &words);
+        if let Some(intent) = named.filter(|_| !understood.answer.is_aside()) {
             return sure(Answer::Type(intent));
         }
-        let Some(answers) = self.answers else { return sure(self.new_type(&forms)) };
-        let understood = self.by_model(answers, text, &words);
         match (&understood.answer, self.by_clauses(text)) {
             (Answer::Unclear, Some(answer)) => Understood { answer, is_sure: false },
             _ => understood,
@@ -217,7 +230,7 @@ impl Asked<'_> {
             return Some(boundaries);
         }
         if let Some(end) = find_phrase(forms, &hear.alias).filter(|_| !self.phrase.is_empty()) {
-            let named = self.named(&forms[end..]).filter(|_| forms[end] == "a" || forms[end] == "an");
+            let named = self.named(&forms[end..]).filter(|_| !self.is_value(text, &words[end..]));
             return Some(named.map_or_else(|| self.alias(text, &words[end..]), Answer::Type));
         }
         let (is_no, rest) = without_lead(forms, &hear.no);
@@ -248,11 +261,23 @@ impl Asked<'_> {
         let last = words.iter().rposition(|word| !is_filler(&word));
         match (first, last) {
             (Some(first), Some(last)) if first <= last => {
-                let value = self.bare(&text[words[first].place.start..words[last].place.end]);
+                // `my` is a filler, but belongs to `my nan's place`.
+                let is_own = first > 0 && hear.own.contains(&words[first - 1].form);
+                let start = words[first - usize::from(is_own)].place.start;
+                let value = self.bare(&text[start..words[last].place.end]);
                 if value.len() <= MAX_PHRASE { Answer::Alias(value) } else { Answer::Unclear }
             }
             _ => Answer::Unclear,
         }
+    }
+
+    /// Whether some words of an answer, without fillers before them, are a value that is known.
+    fn is_value(&self, text: &str, words: &[Word]) -> bool {
+        let is_filler = |word: &&Word| self.book.hear.filler.contains(&word.form);
+        let first = words.iter().find(|word| !is_filler(word));
+        first.zip(words.last()).is_some_and(|(first, last)| {
+            (self.slot_of)(&text[first.place.start..last.place.end]).is_some()
+        })
     }
 
     /// `it's Josh`, where Josh is known: the phrase is another name for that.
@@ -325,7 +350,11 @@ impl Asked<'_> {
             },
             Act::Boundaries => self.other_boundaries(answer, said),
             Act::Forget => self.named_phrase(text, answer, said).map_or(Answer::Unclear, Answer::Forget),
-            Act::Change => self.value(text, answer, said).map_or(Answer::Request, Answer::Change),
+            Act::Change => match self.value(text, answer, said) {
+                Some(value) if self.is_kind(&value) => self.taught(Act::Correct, text, answer, said),
+                Some(value) => Answer::Change(value),
+                None => Answer::Request,
+            },
             Act::Teach | Act::Correct => self.taught(act, text, answer, said),
         };
         (meant, likelihood)
@@ -343,6 +372,10 @@ impl Asked<'_> {
                 types(idx).map_or(Answer::Unclear, |slot| Answer::Teach(None, Meaning::Type(slot)))
             }
             (true, None) => Answer::No,
+            // The no is in another clause.
+            (true, Some(&idx)) if self.is_open && (1..=idx).any(|idx| answer.is_after_mark(idx)) => {
+                types(idx).map_or(Answer::Unclear, Answer::Type)
+            }
             _ => Answer::NotType(out.into_iter().chain(affirmed).filter_map(types).collect()),
         }
     }
@@ -363,7 +396,12 @@ impl Asked<'_> {
 
     /// A phrase is explained that need not be the one in question.
     fn taught(&self, act: Act, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Answer {
-        let phrase = self.named_phrase(text, answer, said).or_else(|| self.subject(text, answer));
+        let (labelled, subject) = (self.named_phrase(text, answer, said), self.subject(text, answer));
+        let phrase = match (labelled, subject) {
+            // All of it is the name: `Tiny Keith is a person`.
+            (Some(labelled), Some(subject)) if find_words(&subject, &labelled).is_some() => Some(subject),
+            (labelled, subject) => labelled.or(subject),
+        };
         let alias = said.words("value").and_then(|_| self.value(text, answer, said)).map(Meaning::Alias);
         let meaning = match act {
             Act::Teach => alias.or_else(|| self.type_in(text, answer, said)),
@@ -440,7 +478,17 @@ impl Asked<'_> {
         {
             words = rest.trim_start();
         }
-        words.to_owned()
+        self.without_kind(words).to_owned()
+    }
+
+    /// A value without the word behind it that only says its kind: `workout playlist`, where `workout` is a playlist.
+    fn without_kind<'t>(&self, words: &'t str) -> &'t str {
+        let Some((value, kind)) = words.rsplit_once(' ').filter(|_| (self.slot_of)(words).is_none()) else {
+            return words;
+        };
+        let slot = (self.slot_of)(value);
+        let is_kind = slot.is_some_and(|slot| self.is_name(&slot, &kind.to_lowercase()));
+        if is_kind { value } else { words }
     }
 
     /// The type that an answer says a phrase is: the first that is not ruled out, after a repair if there is one. What comes
@@ -449,19 +497,54 @@ impl Asked<'_> {
         let labelled = said.words("type");
         let types = |idx: usize| answer.types(idx).and_then(|types| types.first().cloned());
         let forms = answer.forms();
-        let repair = forms.iter().rposition(|form| self.book.hear.repair.iter().any(|word| word == form));
-        let mut affirmed = (repair.unwrap_or(0)..forms.len()).filter(|&idx| !self.is_ruled_out(answer, idx));
-        if let Some(slot) = affirmed.find_map(types) {
+        let hear = &self.book.hear;
+        let last_of = |words: &[String]| forms.iter().rposition(|form| words.iter().any(|word| word == form));
+        // What is said before *is* is the phrase, and may sound like a kind: `lemur club is an event`.
+        let verb = forms.iter().position(|form| hear.is.iter().any(|word| word == form));
+        let start = last_of(&hear.repair).max(verb).unwrap_or(0);
+        let affirmed = |idx: &usize| !self.is_ruled_out(answer, *idx);
+        let of_label = labelled.clone().into_iter().flatten().filter(affirmed).find_map(types);
+        let after = || (start..forms.len()).filter(affirmed).find_map(types);
+        let anywhere = || (0..forms.len()).filter(affirmed).find_map(types);
+        if let Some(slot) = of_label.or_else(after).or_else(anywhere) {
             return Some(Meaning::Type(slot));
         }
         let forms: Vec<&str> = answer.words.iter().map(|word| word.form.as_str()).collect();
         if let Some(slot) = self.ordinal(&forms) {
             return Some(Meaning::Type(slot));
         }
-        let pieces = labelled?;
+        let Some(pieces) = labelled.or_else(|| self.predicate(answer)) else {
+            return self.described(&forms).map(Meaning::Type);
+        };
         let name = answer.text(text, pieces).to_lowercase().replace('’', "'");
-        let known = name.rsplit(' ').next().and_then(|noun| self.alike(noun)).map(Meaning::Type);
-        known.or_else(|| self.is_type_name(&name).then(|| Meaning::NewType(name.replace(' ', "_"))))
+        let known = name.rsplit(' ').next().and_then(|noun| self.alike(noun));
+        known.or_else(|| self.described(&forms)).map(Meaning::Type).or_else(|| self.is_type_name(&name).then(|| Meaning::NewType(name.replace(' ', "_"))))
+    }
+
+    /// What stands behind *is a*, to the end: `Moomin is a cat`.
+    fn predicate(&self, answer: &Delexicalized<'_>) -> Option<Range<usize>> {
+        let hear = &self.book.hear;
+        let forms = answer.forms();
+        let verb = forms.iter().position(|form| hear.is.iter().any(|word| word == form))?;
+        let is_article = |form: &&str| hear.article.iter().any(|article| article == form);
+        let start = verb + 1 + usize::from(forms.get(verb + 1).is_some_and(is_article));
+        let n_words = forms.len().checked_sub(start)?;
+        (start > verb + 1 && (1..=MAX_TYPE_WORDS).contains(&n_words)).then_some(start..forms.len())
+    }
+
+    /// A kind that is not named but told of: `it's where I work`, `somebody from the club`. One that was offered goes first.
+    fn described(&self, forms: &[&str]) -> Option<String> {
+        let is_told = |slot: &&String| {
+            let cues = self.book.cues(slot);
+            cues.iter().any(|cue| find_phrase(forms, std::slice::from_ref(cue)).is_some())
+        };
+        self.options.iter().chain(self.types).find(is_told).cloned()
+    }
+
+    /// Whether some words name a kind and are no value that is known.
+    fn is_kind(&self, words: &str) -> bool {
+        let name = words.to_lowercase();
+        self.types.iter().any(|slot| self.is_name(slot, &name)) && (self.slot_of)(words).is_none()
     }
 
     /// The kind whose names a noun is like, by the table of English words: *brewpub* is like names of places.
@@ -495,7 +578,10 @@ impl Asked<'_> {
     /// Whether a type is named only to rule it out.
     fn is_ruled_out(&self, answer: &Delexicalized<'_>, piece_idx: usize) -> bool {
         let forms = answer.forms();
-        let before = &forms[piece_idx.saturating_sub(3)..piece_idx];
+        let far = piece_idx.saturating_sub(3);
+        // `not any of those, a person`: what stands before a mark says nothing of what stands behind it.
+        let near = (far..=piece_idx).rev().find(|&idx| answer.is_after_mark(idx)).unwrap_or(far);
+        let before = &forms[near..piece_idx];
         let not = &self.book.hear.not;
         before.iter().any(|form| not.iter().any(|not| not == form)) || before.last() == Some(&"no")
     }
@@ -520,7 +606,9 @@ impl Asked<'_> {
             let (first, last) = (pieces.clone().find_map(place)?, pieces.rev().find_map(place)?);
             (first.start < last.end).then_some(first.start..last.end)
         });
-        let place = named.or_else(|| self.part_of_phrase(answer));
+        let forms = answer.forms();
+        let is_cut = forms.iter().any(|form| self.book.hear.cut.iter().any(|cut| cut == form));
+        let place = named.filter(|_| !is_cut).or_else(|| self.part_of_phrase(answer, is_cut));
         match place {
             Some(place) if place != self.phrase && touches(&place, &self.phrase) => {
                 Answer::Boundaries(place, slot)
@@ -531,7 +619,7 @@ impl Asked<'_> {
     }
 
     /// `only the last two words`, `tomorrow isn't part of it`.
-    fn part_of_phrase(&self, answer: &Delexicalized<'_>) -> Option<Range<usize>> {
+    fn part_of_phrase(&self, answer: &Delexicalized<'_>, is_cut: bool) -> Option<Range<usize>> {
         let words: Vec<Word> = self::words(&self.request[self.phrase.clone()]);
         let place = |words: &[Word]| {
             let start = self.phrase.start;
@@ -543,9 +631,12 @@ impl Asked<'_> {
         let count = |at: usize| forms.get(at).and_then(|form| number(form)).map_or(1, |number| number + 1);
         for (at, form) in forms.iter().enumerate() {
             let n = count(at + 1).min(words.len());
-            match *form {
-                "first" => return place(&words[..n]),
-                "last" => return place(&words[words.len() - n..]),
+            let (first, last) = (&words[..n], &words[words.len() - n..]);
+            match (*form, is_cut) {
+                ("first", false) => return place(first),
+                ("last", false) => return place(last),
+                ("first", true) => return place(&words[n..]),
+                ("last", true) => return place(&words[..words.len() - n]),
                 _ => {}
             }
         }
@@ -592,8 +683,9 @@ impl Asked<'_> {
     }
 
     fn is_name(&self, slot: &str, said: &str) -> bool {
+        let said = said.replace('-', " ");
         let singular = said.strip_suffix('s');
-        self.book.names(slot).iter().any(|name| name == said || Some(name.as_str()) == singular)
+        self.book.names(slot).iter().any(|name| *name == said || Some(name.as_str()) == singular)
     }
 
     /// `just regrets`, `no, burpees and regrets`, `only regrets, it's an album`.
