@@ -4,8 +4,8 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use meno::engine::Tokenization;
 use meno::dialogue::{Outcome, Phrasebook, State};
+use meno::engine::Tokenization;
 use meno::memory::Owner;
 use meno::{Error, Model, Result, Worker};
 use meno_store::{Access, Assistant, Memory, Query, Scope};

@@ -5,7 +5,7 @@
 
 mod chat;
 mod completions;
-mod concepts;
+mod shipped;
 mod config;
 mod data;
 mod demo;

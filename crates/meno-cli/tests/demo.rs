@@ -13,8 +13,8 @@ fn the_demo_ends_by_itself_without_a_terminal() {
         "  test     slot F1 ",
         "intent accuracy ",
         "  new      slot F1 ",
-        "Wake me up at ",
-        "> Who am I",
+        "> What's the weather like in Oslo tomorrow?",
+        "> no, Moomin is a place",
     ] {
         assert!(shown.contains(part), "{part} in {shown}");
     }

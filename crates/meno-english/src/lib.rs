@@ -8,5 +8,8 @@
 /// A safetensors file. A model refers to it as `english.v1`.
 pub static VECTORS: &[u8] = include_bytes!("../english.vectors");
 
+/// Nouns by the kind of thing that they name: a line for each kind, `place: abbey, airport, ...`.
+pub static NOUNS: &str = include_str!("../nouns.txt");
+
 /// The licences of what it was made from.
 pub const NOTICE: &str = include_str!("../NOTICE");

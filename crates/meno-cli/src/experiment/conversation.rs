@@ -163,7 +163,9 @@ fn answers(
             Some(("after", "none")) => {}
             Some(("after", value)) => {
                 let slots = value.split_once(' ').map_or("", |(_, slots)| slots).split("; ");
-                context.slots = slots.filter_map(|slot| Some(slot.split_once('=')?.1.to_owned())).collect();
+                let slots: Vec<(&str, &str)> = slots.filter_map(|slot| slot.split_once('=')).collect();
+                context.slots = slots.iter().map(|(_, words)| (*words).to_owned()).collect();
+                context.filled = slots.iter().map(|(slot, _)| (*slot).to_owned()).collect();
                 if context.request.is_empty() {
                     context.request = context.slots.join(" ");
                 }
@@ -396,6 +398,11 @@ fn conversation(
                 && let Some(later) = acted.next()
             {
                 skip_to = later + 1;
+            } else if !is_met
+                && outcomes.split(" | ").any(|outcome| is_answered(&turn.reply.outcome, outcome))
+            {
+                // The rest of the script answers a question that was not needed.
+                return Ok(Ok(n_confirmed));
             } else if !is_met {
                 return Ok(Err(format!(
                     "`{said}`: {} ({:?}), not {outcomes}",
@@ -409,6 +416,17 @@ fn conversation(
         };
     }
     Ok(Ok(n_confirmed))
+}
+
+/// Whether what is to be asked about was understood without: the phrase fills the slot that the question is to offer.
+fn is_answered(outcome: &Outcome, expected: &str) -> bool {
+    let asked = expected.strip_prefix("ask ").and_then(|rest| rest.split_once(" : "));
+    match (outcome, asked) {
+        (Outcome::Act { slots, .. }, Some((phrase, slot))) => slots
+            .iter()
+            .any(|filled| filled.slot == slot.trim() && filled.text.to_lowercase() == phrase.to_lowercase()),
+        _ => false,
+    }
 }
 
 fn meets(outcome: &Outcome, expected: &str, asked: &Option<String>, said: &str) -> bool {

@@ -1,6 +1,7 @@
 //! Asking what a request is for, where the tagger is not sure of the intent.
 
 use serde::{Deserialize, Serialize};
+use std::cell::OnceCell;
 
 use super::answer::{Answer, Asked};
 use super::{Dialogue, Heard, Lesson, Outcome, Reply, State, Thread, finished, places};
@@ -29,12 +30,8 @@ impl Dialogue<'_> {
         lessons: Vec<Lesson>,
     ) -> (State, Reply) {
         said.push(self.intent_question(&choosing));
-        let outcome = Outcome::Ask {
-            phrase: None,
-            place: None,
-            slot: None,
-            options: choosing.request.intents.clone(),
-        };
+        let outcome =
+            Outcome::Ask { phrase: None, place: None, slot: None, options: choosing.request.intents.clone() };
         let state = State { choosing: Some(choosing), thread, ..State::default() };
         (state, Reply { text: said.join(" "), outcome, lessons, forget: Vec::new() })
     }
@@ -57,9 +54,11 @@ impl Dialogue<'_> {
             request: &choosing.request.text,
             phrase: 0..0,
             slots: places(&choosing.request.slots),
+            filled: Vec::new(),
             options: &options,
             types: &[],
             book: self.book,
+            names: OnceCell::new(),
             answers: self.answers,
             slot_of: &|value| self.engine.slot_of(value),
             is_open: true,
@@ -100,12 +99,8 @@ impl Dialogue<'_> {
             Some(aside) => format!("{aside} {question}"),
             None => self.book.say("again", &[("question", &question)]),
         };
-        let outcome = Outcome::Ask {
-            phrase: None,
-            place: None,
-            slot: None,
-            options: choosing.request.intents.clone(),
-        };
+        let outcome =
+            Outcome::Ask { phrase: None, place: None, slot: None, options: choosing.request.intents.clone() };
         let state = State { choosing: Some(choosing), thread, ..State::default() };
         (state, Reply { text: said, outcome, lessons: Vec::new(), forget: Vec::new() })
     }

@@ -1,5 +1,6 @@
 //! Asking for what a request cannot be carried out without.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -51,9 +52,11 @@ impl Dialogue<'_> {
             request: &missing.request.text,
             phrase: 0..0,
             slots: places(&missing.request.slots),
+            filled: Vec::new(),
             options: &[],
             types: self.types,
             book: self.book,
+            names: OnceCell::new(),
             answers: self.answers,
             slot_of: &|value| self.engine.slot_of(value),
             is_open: true,
@@ -114,7 +117,8 @@ impl Dialogue<'_> {
             return Some(self.fill(request, place(&value), missing.slot.clone(), None));
         }
         let read = self.engine.read(&request.text, &[]);
-        let found = read.slots.iter().find(|slot| slot.place.start > before.len() && slot.may_be(&missing.slot));
+        let found =
+            read.slots.iter().find(|slot| slot.place.start > before.len() && slot.may_be(&missing.slot));
         if let Some(slot) = found {
             return Some(self.fill(request, slot.place.clone(), missing.slot.clone(), None));
         }
@@ -134,12 +138,8 @@ impl Dialogue<'_> {
 
 impl Missing {
     fn wait(self, thread: Thread, said: Vec<String>, lessons: Vec<Lesson>) -> (State, Reply) {
-        let outcome = Outcome::Ask {
-            phrase: None,
-            place: None,
-            slot: Some(self.slot.clone()),
-            options: Vec::new(),
-        };
+        let outcome =
+            Outcome::Ask { phrase: None, place: None, slot: Some(self.slot.clone()), options: Vec::new() };
         let state = State { missing: Some(self), thread, ..State::default() };
         (state, Reply { text: said.join(" "), outcome, lessons, forget: Vec::new() })
     }

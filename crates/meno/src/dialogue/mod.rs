@@ -14,12 +14,14 @@ mod choice;
 mod heard;
 mod missing;
 mod narrow;
+mod nouns;
 mod phrasebook;
 // For experiments.
 #[doc(hidden)]
 pub mod probe;
 mod talk;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -235,9 +237,11 @@ impl Dialogue<'_> {
             request: last.map_or("", |last| &last.text),
             phrase: 0..0,
             slots: last.map_or_else(Vec::new, |last| places(&last.slots)),
+            filled: last.map_or_else(Vec::new, |last| filled(&last.slots)),
             options: &[],
             types: self.types,
             book: self.book,
+            names: OnceCell::new(),
             answers: self.answers,
             slot_of: &|value| self.engine.slot_of(value),
             is_open: false,
@@ -345,9 +349,11 @@ impl Dialogue<'_> {
             request: &request.text,
             phrase: pending.slot().place.clone(),
             slots: places(&request.slots),
+            filled: filled(&request.slots),
             options: &pending.options,
             types: self.types,
             book: self.book,
+            names: OnceCell::new(),
             answers: self.answers,
             slot_of: &|value| self.engine.slot_of(value),
             is_open: true,
@@ -634,6 +640,10 @@ fn places(slots: &[Slot]) -> Vec<Range<usize>> {
     slots.iter().map(|slot| slot.place.clone()).collect()
 }
 
+fn filled(slots: &[Slot]) -> Vec<String> {
+    slots.iter().map(|slot| slot.slot.clone()).collect()
+}
+
 /// Where some words stand in a text, whatever their case.
 fn find_words(text: &str, words: &str) -> Option<Range<usize>> {
     let is_end = |at: usize| !text[at..].starts_with(char::is_alphanumeric);
@@ -651,7 +661,15 @@ fn find_words(text: &str, words: &str) -> Option<Range<usize>> {
 impl Pending {
     /// Nothing was asked yet.
     fn of(request: Heard, slot_idx: usize) -> Self {
-        Pending { request, slot_idx, options: Vec::new(), proposed: None, alias: None, n_asked: 0, n_missed: 0 }
+        Pending {
+            request,
+            slot_idx,
+            options: Vec::new(),
+            proposed: None,
+            alias: None,
+            n_asked: 0,
+            n_missed: 0,
+        }
     }
 
     fn slot(&self) -> &Slot {

@@ -1,11 +1,11 @@
 //! What is said and understood in a dialogue, from a file that can be replaced or translated.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use serde::Deserialize;
 
-use super::Slot;
+use super::{Slot, nouns};
 use crate::description::{Description, SlotDescription};
 use crate::{Error, Result};
 
@@ -26,11 +26,20 @@ pub(super) struct Hear {
     pub yes: Vec<String>,
     pub no: Vec<String>,
     pub cancel: Vec<String>,
+    pub thank: Vec<String>,
+    pub greet: Vec<String>,
+    pub bye: Vec<String>,
+    pub help: Vec<String>,
+    pub why: Vec<String>,
+    pub repeat: Vec<String>,
+    pub undo: Vec<String>,
+    pub dont_know: Vec<String>,
     pub just: Vec<String>,
     pub alias: Vec<String>,
     pub intro: Vec<String>,
     pub article: Vec<String>,
     pub own: Vec<String>,
+    pub direction: Vec<String>,
     pub cut: Vec<String>,
     pub filler: Vec<String>,
     pub number: Vec<Vec<String>>,
@@ -42,6 +51,9 @@ pub(super) struct Hear {
     pub ordinary: Vec<String>,
     pub teach: Vec<String>,
 }
+
+/// What is called by a name.
+pub(super) type Names = HashMap<String, Vec<String>>;
 
 /// A file: all parts of it may be left out.
 #[derive(Deserialize)]
@@ -156,7 +168,8 @@ impl Phrasebook {
 
     /// Whether a word says nothing by itself that could be asked about.
     pub(super) fn is_ordinary(&self, word: &str) -> bool {
-        self.hear.ordinary.contains(&word.to_lowercase())
+        let word = word.to_lowercase();
+        self.hear.ordinary.contains(&word) || self.hear.ordinary.contains(&shortened(&word))
     }
 
     /// Whether a word says nothing in an answer.
@@ -175,13 +188,18 @@ impl Phrasebook {
         self.is_english
     }
 
-    /// The words of an intent: of its name, of what it is called, and of its examples.
+    /// The words of an intent: of its name, of what it is called, and those of its examples that are not ordinary.
     pub(super) fn intent_words(&self, name: &str) -> BTreeSet<String> {
+        let words = |text: &str| -> Vec<String> {
+            let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+            words.map(str::to_lowercase).collect()
+        };
         let examples = self.description.intents.get(name).map(|words| words.examples.join(" "));
-        let all =
-            [plain_name(name), self.intent(name), examples.unwrap_or_default()].join(" ").to_lowercase();
-        let says = |word: &&str| !word.is_empty() && !self.is_ordinary(word) && !self.is_filler(word);
-        all.split(|c: char| !c.is_alphanumeric()).filter(says).map(str::to_owned).collect()
+        let says = |word: &String| !self.is_ordinary(word) && !self.is_filler(word);
+        // `on` and `off` say which of two it is.
+        let tells = |word: &String| says(word) || self.hear.direction.contains(word);
+        let name = words(&plain_name(name)).into_iter().chain(words(&self.intent(name))).filter(tells);
+        name.chain(words(&examples.unwrap_or_default()).into_iter().filter(says)).collect()
     }
 
     /// What an answer may call a slot type or an intent, in lower case.
@@ -199,6 +217,30 @@ impl Phrasebook {
         names
     }
 
+    /// The slot types, or intents, by what they are called.
+    pub(super) fn index<'s>(&self, slots: impl Iterator<Item = &'s String>) -> Names {
+        let mut names = Names::new();
+        for slot in slots {
+            for name in self.names(slot) {
+                let of_name = names.entry(name).or_default();
+                if !of_name.contains(slot) {
+                    of_name.push(slot.clone());
+                }
+            }
+        }
+        names
+    }
+
+    /// The kind of thing that a noun names.
+    pub(super) fn kind_of(&self, noun: &str) -> Option<&'static str> {
+        nouns::kind_of(noun).filter(|_| self.is_english)
+    }
+
+    /// Whether a slot type is called by a kind: `geographic_place` by `place`.
+    pub(super) fn is_of_kind(&self, slot: &str, kind: &str) -> bool {
+        plain_name(slot).split(' ').any(|word| word == kind)
+    }
+
     /// Words that tell of a kind without its name, in lower case.
     pub(super) fn cues(&self, slot: &str) -> Vec<String> {
         plain_name(slot).split(' ').filter_map(|word| self.cues.get(word)).flatten().cloned().collect()
@@ -206,7 +248,10 @@ impl Phrasebook {
 
     /// The slots without which an intent cannot be carried out.
     pub(super) fn required(&self, intent: &str) -> Vec<String> {
-        self.description.intents.get(intent).map_or_else(Vec::new, |intent| intent.required.iter().cloned().collect())
+        self.description
+            .intents
+            .get(intent)
+            .map_or_else(Vec::new, |intent| intent.required.iter().cloned().collect())
     }
 
     /// How a slot is asked for that a request lacks.
@@ -269,6 +314,20 @@ fn fill(template: &str, places: &[(&str, &str)]) -> String {
 /// The names in braces of a sentence.
 fn places(sentence: &str) -> impl Iterator<Item = &str> {
     sentence.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(place, _)| place)
+}
+
+/// `pleeease` is `please`.
+fn shortened(word: &str) -> String {
+    let mut short = String::new();
+    let mut letters = word.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let mut n = 1;
+        while letters.next_if_eq(&letter).is_some() {
+            n += 1;
+        }
+        short.extend(std::iter::repeat_n(letter, if n > 2 { 1 } else { n }));
+    }
+    short
 }
 
 /// `toloc.city_name` is `city name`.

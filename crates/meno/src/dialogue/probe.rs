@@ -1,5 +1,6 @@
 //! What an answer is understood as, in words: for experiments.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::answer::{Answer, Asked, Meaning, Understood};
@@ -14,6 +15,8 @@ pub struct Context {
     pub phrase: Option<String>,
     /// Other words of the request that fill slots.
     pub slots: Vec<String>,
+    /// What slots these fill.
+    pub filled: Vec<String>,
     /// What was offered.
     pub options: Vec<String>,
     /// Whether a question is open.
@@ -38,9 +41,11 @@ impl Context {
             request: &self.request,
             phrase: self.phrase.as_ref().and_then(place).unwrap_or(0..0),
             slots,
+            filled: self.filled.clone(),
             options: &self.options,
             types: if self.is_about_intent { &[] } else { types },
             book,
+            names: OnceCell::new(),
             answers: Some(answers),
             slot_of,
             is_open: self.is_open,

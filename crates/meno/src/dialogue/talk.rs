@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::narrow::words;
 use super::answer::{Answer, Meaning, Understood};
+use super::narrow::words;
 use super::{Dialogue, Heard, Lesson, Outcome, Pending, Reply, Slot, State, Thread, find_words, finished};
 use crate::label::UNKNOWN;
 

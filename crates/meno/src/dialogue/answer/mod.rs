@@ -7,12 +7,13 @@ mod mention;
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::act::{Act, Answers, Said};
 use super::find_words;
-use super::phrasebook::{Hear, Phrasebook};
+use super::phrasebook::{Hear, Names, Phrasebook};
 use crate::features::Vectors;
 use mention::{Delexicalized, Mention};
 
@@ -86,11 +87,15 @@ pub(super) struct Asked<'a> {
     pub phrase: Range<usize>,
     /// The other slots of the request.
     pub slots: Vec<Range<usize>>,
+    /// What these are.
+    pub filled: Vec<String>,
     /// The types that were offered, in their order.
     pub options: &'a [String],
     /// All types.
     pub types: &'a [String],
     pub book: &'a Phrasebook,
+    /// What its types are called, once that is asked for.
+    pub names: OnceCell<Names>,
     pub answers: Option<&'a Answers>,
     /// The slot of a value that is known.
     pub slot_of: &'a dyn Fn(&str) -> Option<String>,
@@ -109,7 +114,7 @@ const MAX_TYPE: usize = 30;
 const MAX_TYPE_WORDS: usize = 2;
 
 /// What is taught in passing has at most so many words, where the model does not see which they are.
-const MAX_SUBJECT: usize = 4;
+const MAX_SUBJECT: usize = 6;
 
 /// Longer phrases and values are not learnt.
 const MAX_PHRASE: usize = 80;
@@ -130,6 +135,8 @@ const TO_LEARN: f32 = 0.85;
 /// So alike a noun must be to the names of a kind to be taken for one, and so much more than to those of any other.
 const ALIKE: f32 = 0.42;
 const MARGIN: f32 = 0.1;
+/// The most words of a noun: *robot vacuum cleaner*.
+const MAX_NOUN: usize = 3;
 /// How many names of a kind it must be like.
 const N_ALIKE: usize = 3;
 
@@ -169,7 +176,7 @@ impl Asked<'_> {
         if forms.len() > MAX_WORDS {
             return sure(Answer::Unclear);
         }
-        if let Some(answer) = self.by_rules(text, &words, &forms) {
+        if let Some(answer) = self.by_equation(text).or_else(|| self.by_rules(text, &words, &forms)) {
             return sure(answer);
         }
         let named = self.named_intent(&forms).filter(|_| self.types.is_empty());
@@ -204,6 +211,15 @@ impl Asked<'_> {
         scores.first().filter(|(best, _)| *best > next).map(|&(_, idx)| self.options[idx].clone())
     }
 
+    /// `remember: Oleander = person`
+    fn by_equation(&self, text: &str) -> Option<Answer> {
+        let (said, kind) = text.split_once('=')?;
+        let phrase = said.rsplit(':').next().unwrap_or(said).trim();
+        let words = words(kind);
+        let slot = self.named(&words.iter().map(|word| word.form.as_str()).collect::<Vec<_>>())?;
+        self.is_phrase(phrase).then(|| Answer::Teach(Some(phrase.to_owned()), Meaning::Type(slot)))
+    }
+
     /// What one part of a longer answer says plainly: `never mind, I'll walk`, `room, as I told you`.
     fn by_clauses(&self, text: &str) -> Option<Answer> {
         let clauses = text
@@ -220,8 +236,20 @@ impl Asked<'_> {
     /// What is surer by rules: numbers, exact names, set phrases. Without a model, all that there are rules for.
     fn by_rules(&self, text: &str, words: &[Word], forms: &[&str]) -> Option<Answer> {
         let hear = &self.book.hear;
-        if is_all(forms, &hear.cancel, &hear.filler) {
-            return Some(Answer::Cancel);
+        let set_phrases = [
+            (&hear.cancel, Answer::Cancel),
+            (&hear.thank, Answer::Thank),
+            (&hear.greet, Answer::Greet),
+            (&hear.bye, Answer::Bye),
+            (&hear.help, Answer::Help),
+            (&hear.why, Answer::Why),
+            (&hear.repeat, Answer::Repeat),
+            (&hear.undo, Answer::Undo),
+            (&hear.dont_know, Answer::DontKnow),
+        ];
+        let said = set_phrases.into_iter().find(|(phrases, _)| is_all(forms, phrases, &hear.filler));
+        if let Some((_, answer)) = said.filter(|(_, answer)| self.is_open || *answer != Answer::DontKnow) {
+            return Some(answer);
         }
         if !self.is_open {
             return None;
@@ -275,9 +303,9 @@ impl Asked<'_> {
     fn is_value(&self, text: &str, words: &[Word]) -> bool {
         let is_filler = |word: &&Word| self.book.hear.filler.contains(&word.form);
         let first = words.iter().find(|word| !is_filler(word));
-        first.zip(words.last()).is_some_and(|(first, last)| {
-            (self.slot_of)(&text[first.place.start..last.place.end]).is_some()
-        })
+        first
+            .zip(words.last())
+            .is_some_and(|(first, last)| (self.slot_of)(&text[first.place.start..last.place.end]).is_some())
     }
 
     /// `it's Josh`, where Josh is known: the phrase is another name for that.
@@ -309,11 +337,15 @@ impl Asked<'_> {
     /// What it means, and how likely that is.
     fn meant(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> (Answer, f32) {
         let has_request = !self.request.is_empty();
+        let is_about_intent = self.types.is_empty();
         let begins = |words: &[String]| words.iter().any(|lead| forms_begin(&answer.forms(), lead));
         let is_led = begins(&self.book.hear.teach);
         let can_be = |act: Act| match act {
-            Act::Type | Act::Alias | Act::Boundaries | Act::Yes | Act::No | Act::DontKnow => self.is_open,
-            Act::NotType | Act::Correct => has_request,
+            Act::Type | Act::Alias | Act::Boundaries => self.is_open && !is_about_intent,
+            Act::Yes | Act::No | Act::DontKnow => self.is_open,
+            Act::NotType | Act::Correct => {
+                has_request && !is_about_intent && (!self.has_slots || is_led || self.corrects(answer))
+            }
             Act::Change => has_request && !self.is_open,
             Act::Teach | Act::Forget | Act::Undo => !self.is_request || is_led,
             Act::Request => true,
@@ -358,6 +390,17 @@ impl Asked<'_> {
             Act::Teach | Act::Correct => self.taught(act, text, answer, said),
         };
         (meant, likelihood)
+    }
+
+    /// Whether an answer has words of a correction: it begins with a no, or says that something *is a* something.
+    fn corrects(&self, answer: &Delexicalized<'_>) -> bool {
+        let hear = &self.book.hear;
+        let forms = answer.forms();
+        let has = |words: &[String], form: &str| words.iter().any(|word| word == form);
+        let begins = |words: &Vec<String>| without_lead(&forms, words).0;
+        let is_said = |pair: &[&str]| has(&hear.is, pair[0]) && has(&hear.article, pair[1]);
+        [&hear.no, &hear.repair, &hear.just, &hear.not].into_iter().any(begins)
+            || forms.windows(2).any(is_said)
     }
 
     /// Types are ruled out; if another one is affirmed, it is that.
@@ -438,8 +481,17 @@ impl Asked<'_> {
     /// The phrase that an answer names.
     fn named_phrase(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Option<String> {
         let labelled = said.words("phrase").map(|pieces| answer.text(text, pieces));
-        let labelled = labelled.map(|phrase| self.bare(phrase)).filter(|phrase| self.is_phrase(phrase));
+        let labelled = labelled.map(|phrase| self.bare(self.without_leads(phrase)));
+        let labelled = labelled.filter(|phrase| self.is_phrase(phrase));
         labelled.or_else(|| self.mentioned(answer).map(|place| self.request[place].to_owned()))
+    }
+
+    /// A phrase without ordinary words before it: `and the Wharf`.
+    fn without_leads<'t>(&self, mut phrase: &'t str) -> &'t str {
+        while let Some((_, rest)) = phrase.split_once(' ').filter(|(first, _)| self.book.is_lead(first)) {
+            phrase = rest.trim_start();
+        }
+        phrase
     }
 
     /// What stands before *is* or *means* in a sentence that teaches.
@@ -452,8 +504,13 @@ impl Asked<'_> {
                 || text[words[idx - 1].place.end..words[idx].place.start].contains([',', ':', ';', '.', '!'])
         };
         let start = (1..verb).rev().find(|&idx| is_break(idx)).unwrap_or(0);
-        let phrase = &text[words[start].place.start..words[verb - 1].place.end];
-        let phrase = self.bare(phrase);
+        let forms: Vec<&str> = words[start..verb].iter().map(|word| word.form.as_str()).collect();
+        let (_, rest) = without_lead(&forms, &hear.teach);
+        let (_, rest) = without_lead(rest, &hear.no);
+        let (_, rest) = without_lead(rest, &hear.repair);
+        let start = verb - rest.len();
+        let phrase = text.get(words[start].place.start..words[verb - 1].place.end)?;
+        let phrase = self.bare(self.without_leads(phrase));
         let is_short = phrase.split_whitespace().count() <= MAX_SUBJECT;
         (is_short && self.is_phrase(&phrase)).then_some(phrase)
     }
@@ -514,11 +571,14 @@ impl Asked<'_> {
             return Some(Meaning::Type(slot));
         }
         let Some(pieces) = labelled.or_else(|| self.predicate(answer)) else {
-            return self.described(&forms).map(Meaning::Type);
+            return self.described(&forms).or_else(|| self.noun_in(&forms)).map(Meaning::Type);
         };
         let name = answer.text(text, pieces).to_lowercase().replace('’', "'");
-        let known = name.rsplit(' ').next().and_then(|noun| self.alike(noun));
-        known.or_else(|| self.described(&forms)).map(Meaning::Type).or_else(|| self.is_type_name(&name).then(|| Meaning::NewType(name.replace(' ', "_"))))
+        let known = self.kind_of_noun(&name).or_else(|| self.alike(name.rsplit(' ').next()?));
+        known
+            .or_else(|| self.described(&forms))
+            .map(Meaning::Type)
+            .or_else(|| self.is_type_name(&name).then(|| Meaning::NewType(name.replace(' ', "_"))))
     }
 
     /// What stands behind *is a*, to the end: `Moomin is a cat`.
@@ -541,19 +601,37 @@ impl Asked<'_> {
         self.options.iter().chain(self.types).find(is_told).cloned()
     }
 
-    /// Whether some words name a kind and are no value that is known.
+    /// Whether some words name a kind that no slot of the request is of: `I meant the band`, but not `the kitchen` of a light there.
     fn is_kind(&self, words: &str) -> bool {
         let name = words.to_lowercase();
-        self.types.iter().any(|slot| self.is_name(slot, &name)) && (self.slot_of)(words).is_none()
+        let mut named = self.types.iter().filter(|slot| self.is_name(slot, &name)).peekable();
+        named.peek().is_some() && named.all(|slot| !self.filled.contains(slot))
+    }
+
+    /// The type that a noun names a kind of: *pizzeria*, or with words before it, *Italian pizzeria*.
+    fn kind_of_noun(&self, noun: &str) -> Option<String> {
+        let noun = noun.replace('-', " ");
+        let starts = std::iter::once(0).chain(noun.match_indices(' ').map(|(at, _)| at + 1));
+        let kind = starts.map(|start| &noun[start..]).find_map(|noun| self.book.kind_of(noun))?;
+        self.options.iter().chain(self.types).find(|slot| self.book.is_of_kind(slot, kind)).cloned()
+    }
+
+    /// The first noun after an article of which the type is known, where none is labelled.
+    fn noun_in(&self, forms: &[&str]) -> Option<String> {
+        let is_article = |form: &&str| self.book.hear.article.iter().any(|article| article == form);
+        let starts = (0..forms.len()).filter(|&start| start == 0 || is_article(&forms[start - 1]));
+        let ends = |start: usize| (start + 1..=forms.len().min(start + MAX_NOUN)).rev();
+        let mut nouns = starts.flat_map(|start| ends(start).map(move |end| start..end));
+        nouns.find_map(|noun| self.kind_of_noun(&forms[noun].join(" ")))
     }
 
     /// The kind whose names a noun is like, by the table of English words: *brewpub* is like names of places.
     fn alike(&self, noun: &str) -> Option<String> {
-        let vectors = Vectors::built_in().filter(|_| self.book.hears_english())?;
+        let is_known = self.book.kind_of(noun).is_some();
+        let vectors = Vectors::built_in().filter(|_| self.book.hears_english() && !is_known)?;
         let likeness = |slot: &String| {
             let names = self.book.names(slot);
-            let mut alike: Vec<f32> =
-                names.iter().filter_map(|name| vectors.likeness(noun, name)).collect();
+            let mut alike: Vec<f32> = names.iter().filter_map(|name| vectors.likeness(noun, name)).collect();
             alike.sort_by(|a, b| b.total_cmp(a));
             alike.get(..N_ALIKE).map(|best| best.iter().sum::<f32>() / N_ALIKE as f32)
         };
@@ -684,8 +762,9 @@ impl Asked<'_> {
 
     fn is_name(&self, slot: &str, said: &str) -> bool {
         let said = said.replace('-', " ");
-        let singular = said.strip_suffix('s');
-        self.book.names(slot).iter().any(|name| *name == said || Some(name.as_str()) == singular)
+        let names = self.names.get_or_init(|| self.book.index(self.options.iter().chain(self.types)));
+        let named = names.get(&said).or_else(|| names.get(said.strip_suffix('s')?));
+        named.is_some_and(|slots| slots.iter().any(|other| other == slot))
     }
 
     /// `just regrets`, `no, burpees and regrets`, `only regrets, it's an album`.

@@ -1,10 +1,10 @@
-//! The corpus that ships with meno, inside the program so that the demo works wherever it is installed.
+//! The corpus of the demo, inside the program so that it works wherever it is installed.
 
 use std::path::Path;
 
 use meno::Result;
 use meno::corpus::{Corpus, FolderText};
-use meno_concepts::{NEW, Split, TEST, TRAIN, VALID};
+use meno_assistant::{CORPUS, NEW, Split, TEST, TRAIN, VALID};
 use meno_experiment::Dataset;
 
 /// To train on, to validate on and to test on.
@@ -19,6 +19,6 @@ pub fn new_concepts() -> Result<Corpus> {
 
 fn read(name: &str, split: Split) -> Result<Corpus> {
     let Split { words, labels, intents, truth } = split;
-    let text = FolderText { words, labels, truth, intents: Some(intents), description: None };
-    text.read(&Path::new("concepts").join(name))
+    let text = FolderText { words, labels, truth, intents: Some(intents), description: Some(CORPUS) };
+    text.read(&Path::new("assistant").join(name))
 }
