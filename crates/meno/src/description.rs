@@ -73,6 +73,8 @@ pub enum Dimension {
     Amount,
     /// A temperature.
     Temperature,
+    /// In percent.
+    Percentage,
 }
 
 /// What is wrong with a description, and where: `["slots", "time", "names", "2"]`.
@@ -241,13 +243,14 @@ impl Dimension {
         }
         let last = name.rsplit('.').next().unwrap_or_default();
         let has = |words: &[&str]| last.split('_').any(|word| words.contains(&word));
-        let kinds: [(Dimension, &[&str]); 6] = [
+        let kinds: [(Dimension, &[&str]); 7] = [
             (Dimension::Duration, &["duration"]),
             (Dimension::Time, &["time", "timerange", "datetime"]),
             (Dimension::Date, &["date", "day"]),
             (Dimension::Number, &["number", "count", "rating"]),
             (Dimension::Temperature, &["temperature"]),
             (Dimension::Amount, &["amount", "price"]),
+            (Dimension::Percentage, &["percent", "percentage"]),
         ];
         kinds.iter().find(|(_, words)| has(words)).map(|(dimension, _)| *dimension)
     }
