@@ -242,6 +242,10 @@ impl Dimension {
             return Some(Dimension::Time);
         }
         let last = name.rsplit('.').next().unwrap_or_default();
+        // Its month and year are elsewhere.
+        if last == "day_number" {
+            return Some(Dimension::Ordinal);
+        }
         let has = |words: &[&str]| last.split('_').any(|word| words.contains(&word));
         let kinds: [(Dimension, &[&str]); 7] = [
             (Dimension::Duration, &["duration"]),
@@ -270,6 +274,8 @@ mod tests {
             ("arrive_time.start_time", Some(Dimension::Time)),
             ("date", Some(Dimension::Date)),
             ("depart_date.day_name", Some(Dimension::Date)),
+            ("depart_date.day_number", Some(Dimension::Ordinal)),
+            ("humidity_percent", Some(Dimension::Percentage)),
             ("time_duration", Some(Dimension::Duration)),
             ("party_size_number", Some(Dimension::Number)),
             ("best_rating", Some(Dimension::Number)),

@@ -108,7 +108,7 @@ impl Clock {
                 let (hour, minute) = pointed.split_once('.')?;
                 Self::of_digits(hour, two_digits(minute)?)
             }
-            [hour, "oh" | "o", minute] => {
+            [hour, "oh" | "o", minute] if *minute != "clock" => {
                 let minute = cardinal(&[minute]).filter(|minute| (1..10).contains(minute))?;
                 Self::on_the_hour(&[hour])?.plus(minute as i8)
             }

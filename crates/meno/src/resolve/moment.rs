@@ -132,7 +132,9 @@ impl When {
         let (tokens, links): (&[&str], &[&str]) = match tokens {
             ["from", rest @ ..] => (rest, &["to", "until", "till", "-"]),
             ["between", rest @ ..] => (rest, &["and"]),
-            _ => (tokens, &["to", "-"]),
+            // In words it may as well be `ten to nine`.
+            [first, ..] if is_digits(first) => (tokens, &["to", "-"]),
+            _ => return None,
         };
         let at = tokens.iter().position(|token| links.contains(token))?;
         let (start, end) = (Clock::read(&tokens[..at])?, Clock::read(&tokens[at + 1..])?);

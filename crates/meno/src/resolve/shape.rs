@@ -1,5 +1,7 @@
 //! Values as JSON, in the shapes that Duckling and Snips gave them.
 
+use std::fmt::{self, Display};
+
 use jiff::Zoned;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -47,10 +49,62 @@ impl Serialize for Plain {
     }
 }
 
+// --- people ----------------------------------------------------------------------------------------------
+
+/// For people: `2026-11-18 06:30`, `1 hour 30 minutes`, `20 EUR`.
+impl Display for Resolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moment = |at: &Zoned, grain: Grain| {
+            let format = match grain {
+                Grain::Day => "%Y-%m-%d",
+                Grain::Hour | Grain::Minute => "%Y-%m-%d %H:%M",
+                Grain::Second => "%Y-%m-%d %H:%M:%S",
+            };
+            at.strftime(format).to_string()
+        };
+        match &self.value {
+            Value::Instant { at, grain } => f.write_str(&moment(at, *grain)),
+            Value::Interval { from, to, grain } => {
+                write!(f, "{} to {}", moment(from, *grain), moment(to, *grain))
+            }
+            Value::Duration(lasting) => Display::fmt(lasting, f),
+            Value::Number(number) => write!(f, "{number}"),
+            Value::Percentage(number) => write!(f, "{number}%"),
+            Value::Ordinal(place) => write!(f, "{place}"),
+            Value::Amount { value, unit } | Value::Temperature { value, unit } => {
+                write!(f, "{value}")?;
+                unit.map_or(Ok(()), |unit| write!(f, " {}", unit.duckling))
+            }
+        }
+    }
+}
+
+impl Display for Lasting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Lasting { years, months, weeks, days, hours, minutes, seconds } = *self;
+        let units = [
+            (years, "year"),
+            (months, "month"),
+            (weeks, "week"),
+            (days, "day"),
+            (hours, "hour"),
+            (minutes, "minute"),
+            (seconds, "second"),
+        ];
+        let shown = units.iter().filter(|(count, _)| *count != 0);
+        let shown =
+            shown.map(|(count, unit)| format!("{count} {unit}{}", if *count == 1 { "" } else { "s" }));
+        match shown.collect::<Vec<_>>() {
+            none if none.is_empty() => f.write_str("0 seconds"),
+            shown => f.write_str(&shown.join(" ")),
+        }
+    }
+}
+
 // --- Duckling --------------------------------------------------------------------------------------------
 
 /// A moment as Duckling writes it.
-pub(super) fn duckling_time(at: &Zoned) -> String {
+fn duckling_time(at: &Zoned) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S.000%:z").to_string()
 }
 
