@@ -244,9 +244,13 @@ impl Clock {
 
     /// The first time on a day, after a moment.
     pub(super) fn on(&self, day: Date, after: &Zoned) -> Option<Zoned> {
-        // At which end of the day midnight is, people do not agree.
-        let is_midnight = self.half == Half::Named && self.hour == 0;
-        self.times_on(day, after).flatten().filter(|_| !is_midnight)
+        match (self.half, self.hour) {
+            // At which end of the day midnight is, people do not agree.
+            (Half::Named, 0) => None,
+            // A day begins with the hour after midnight, but nobody calls that twelve without saying so.
+            (Half::Any, 12) => Clock { half: Half::Told, ..*self }.on(day, after),
+            _ => self.times_on(day, after).flatten(),
+        }
     }
 
     /// At a time in a part of a day.

@@ -74,7 +74,9 @@ impl Lasting {
         let mut lasting = Lasting::default();
         let mut last: Option<Unit> = None;
         while !tokens.is_empty() {
-            if let (["and", "a", _] | ["and", "three", "quarters"], Some(unit)) = (tokens, last) {
+            if let (["and", "a", "half" | "quarter"] | ["and", "three", "quarters"], Some(unit)) =
+                (tokens, last)
+            {
                 let part = number(&tokens[1..]).filter(|part| *part < 1.0)?;
                 return lasting.plus(unit, part).filter(|_| unit <= Unit::Minute);
             }

@@ -149,7 +149,7 @@ fn in_words(tokens: &[&str]) -> Option<u64> {
                 [] => 0,
                 ["and", rest @ ..] | rest => in_words(rest).filter(|rest| (1..size).contains(rest))?,
             };
-            return is_fit.then_some(count * size + rest);
+            return is_fit.then(|| count * size + rest);
         }
     }
     match tokens {
