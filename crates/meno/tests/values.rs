@@ -5,6 +5,7 @@ use std::fmt::Write;
 use jiff::{ToSpan, Zoned};
 use meno::description::Dimension;
 use meno::resolve::{Grain, Lasting, Precision, Resolved, Shape, Shaped, Value, reference, resolve, zone};
+use meno::{Model, Tokenization};
 use proptest::prelude::*;
 
 const TABLE: &str = include_str!("values/english.txt");
@@ -356,4 +357,17 @@ fn in_words(number: u64, and: &str) -> String {
         1000..1_000_000 => scaled(1000, "thousand"),
         _ => scaled(1_000_000, "million"),
     }
+}
+
+// --- models ----------------------------------------------------------------------------------------------
+
+#[test]
+fn a_model_that_declares_nothing_asks_no_clock() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models/format-2.meno");
+    let model = Model::load(path.as_ref()).unwrap();
+    let mut annotation = model.worker().annotate("weather in new york", Tokenization::Raw);
+    assert!(!annotation.spans.is_empty());
+    model.resolve(&mut annotation, Shape::Duckling, || unreachable!("nothing is declared"));
+    assert!(annotation.spans.iter().all(|span| span.resolved.is_none()));
+    assert!(!model.is_value("half past six"));
 }
