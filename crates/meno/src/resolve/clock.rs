@@ -48,7 +48,7 @@ impl Part {
         }
     }
 
-    /// Its first hour and one past its last, as Duckling has them.
+    /// Its first hour and one past its last, as Duckling has them, but for a morning, which begins at midnight there.
     pub(super) fn hours(self) -> (i8, i8) {
         match self {
             Part::Morning => (4, 12),
@@ -83,12 +83,12 @@ impl Clock {
     }
 
     fn core(tokens: &[&str]) -> Option<Self> {
-        let past = |at: &&str| matches!(*at, "past" | "after");
-        let to = |at: &&str| matches!(*at, "to" | "till" | "til" | "before" | "of");
-        if let Some(at) = tokens.iter().position(|token| past(&token)) {
+        let past = |word: &&str| matches!(*word, "past" | "after");
+        let to = |word: &&str| matches!(*word, "to" | "till" | "til" | "before" | "of");
+        if let Some(at) = tokens.iter().position(past) {
             return Self::on_the_hour(&tokens[at + 1..])?.plus(minutes(&tokens[..at])?);
         }
-        if let Some(at) = tokens.iter().position(|token| to(&token)) {
+        if let Some(at) = tokens.iter().position(to) {
             return Self::on_the_hour(&tokens[at + 1..])?.minus(minutes_to(&tokens[..at])?);
         }
         match tokens {

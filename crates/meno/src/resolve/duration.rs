@@ -178,7 +178,6 @@ fn how_many(tokens: &[&str]) -> Option<f64> {
         ["quarter", "of", "an" | "a"] | ["a", "quarter", "of", "an" | "a"] | ["quarter"] => Some(0.25),
         ["three", "quarters", "of", "an" | "a"] => Some(0.75),
         ["couple"] | ["couple", "of"] | ["a", "couple", "of"] => Some(2.0),
-        ["a", rest @ ..] if matches!(rest, ["half"] | ["quarter"]) => number(tokens),
         _ => number(tokens).filter(|number| *number >= 0.0),
     }
 }

@@ -79,7 +79,7 @@ impl Anchor {
             [day @ .., "in", "the", part] => in_part(day, part),
             [day @ .., "at", "night"] => in_part(day, "night"),
             [day @ .., part] if Part::of(part).is_some() => in_part(day, part),
-            [day @ ..] => Some(Anchor { day: Stretch::read(day, today)?.day()?, part: None }),
+            day => Some(Anchor { day: Stretch::read(day, today)?.day()?, part: None }),
         }
     }
 
