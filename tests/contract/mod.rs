@@ -38,6 +38,9 @@ use serde_json::value::RawValue;
 /// The files with annotations.
 pub const ANNOTATED: [&str; 5] = ["format-1", "span_tagger-1", "tagger", "paper", "plain"];
 
+/// When everything is said.
+pub const NOW: &str = "2026-11-17T08:00:00+01:00";
+
 // --- files -----------------------------------------------------------------------------------------------
 
 /// The folder of the workspace.

@@ -7,15 +7,16 @@ use std::process::ExitCode;
 use meno::dialogue::{Outcome, Phrasebook, State};
 use meno::engine::Tokenization;
 use meno::memory::Owner;
+use meno::resolve::Shape;
 use meno::{Error, Model, Result, Worker};
-use meno_store::{Access, Assistant, Memory, Query, Scope};
+use meno_store::{Access, Assistant, Clock, Memory, Query, Scope};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use crate::memory::{change_line, concept_line, shown, table, told};
 use crate::output::{complain, count, note, print};
 use crate::readable::Palette;
-use crate::settings::{OverrideArgs, SpellingArgs};
+use crate::settings::{OverrideArgs, SpellingArgs, ValueArgs};
 use crate::style::{self, Style, paint};
 
 const EXAMPLES: &str = "\
@@ -60,18 +61,21 @@ pub struct Args {
     phrases: Option<PathBuf>,
     #[command(flatten)]
     threshold: OverrideArgs,
+    #[command(flatten)]
+    values: ValueArgs,
 }
 
 /// Runs the command.
 pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let assistant = Assistant { book: phrasebook(args.phrases.as_deref())?, ..Assistant::default() };
+    let clock = args.values.clock()?;
     let model = args.threshold.apply(Model::load(&args.model)?)?;
     let memory = match &args.store {
         Some(store) => Memory::open(store, Access::Create),
         None => Memory::volatile(),
     };
     let memory = memory.map_err(told)?.with_spelling(args.spelling.into());
-    let mut chat = Chat::new(&model, assistant, memory, args.owner.into(), style);
+    let mut chat = Chat::new(&model, assistant, memory, args.owner.into(), style).telling(clock);
     if io::stdin().is_terminal() {
         note("type a request; :help tells more, Ctrl-D ends");
     }
@@ -95,6 +99,8 @@ pub struct Chat {
     memory: Memory,
     owner: Owner,
     state: State,
+    /// What tells when something is said, if values are shown.
+    clock: Option<Clock>,
     /// Whether it waits for an answer.
     asks: bool,
     /// The last request, as it was said.
@@ -111,10 +117,16 @@ impl Chat {
             memory,
             owner,
             state: State::default(),
+            clock: None,
             asks: false,
             request: String::new(),
             color: style.stdout,
         }
+    }
+
+    /// It shows what times, numbers and the like stand for.
+    pub fn telling(self, clock: Clock) -> Self {
+        Chat { clock: Some(clock), ..self }
     }
 
     /// Takes turns until the input ends or it is told to.
@@ -139,7 +151,7 @@ impl Chat {
     pub fn turn(&mut self, text: &str) -> Result<()> {
         let was_asked = self.asks;
         let state = self.state.clone();
-        let turn = match self.assistant.turn(&mut self.worker, &self.memory, &self.owner, state, text) {
+        let mut turn = match self.assistant.turn(&mut self.worker, &self.memory, &self.owner, state, text) {
             Ok(turn) => turn,
             Err(error) => {
                 // The turn has not happened; the conversation goes on.
@@ -147,6 +159,9 @@ impl Chat {
                 return Ok(());
             }
         };
+        if let Some(clock) = &self.clock {
+            turn.resolve(self.worker.model(), Shape::Duckling, || clock.now());
+        }
         // What is said in return tells what became of an answer.
         if !was_asked && !turn.heard.annotation.tokens.is_empty() {
             print(format_args!("  {}", self.palette.show(&turn.heard.annotation)))?;

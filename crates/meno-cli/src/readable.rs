@@ -94,7 +94,9 @@ impl Display for Line<'_> {
         let mut done = 0;
         for span in spans {
             let words = paint(span.text, self.palette.slot_color(&span.slot), color);
-            let value = span.value.as_ref().map(|value| format!("={value}"));
+            let resolved = span.resolved.iter().flatten().map(|shaped| shaped.resolved.to_string()).next();
+            let resolved = resolved.filter(|value| value != span.text);
+            let value = resolved.or_else(|| span.value.clone()).map(|value| format!("={value}"));
             let name = format!("|{}{}]", span.slot, value.unwrap_or_default());
             write!(f, "{}{}", &text[done..span.start], paint("[", style::DIM, color))?;
             write!(f, "{words}{}", paint(name, style::DIM, color))?;

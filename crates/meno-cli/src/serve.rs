@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use meno::Result;
 use meno_server::{Config, EVERYONE, TokenSource, owner, serve};
-use meno_store::Assistant;
+use meno_store::{Assistant, Clock};
 
 use crate::chat::phrasebook;
 use crate::memory::told;
@@ -50,6 +50,9 @@ pub struct Args {
     /// What dialogues say and understand, in place of plain English: docs/dialogue.md.
     #[arg(long, value_name = "FILE")]
     phrases: Option<PathBuf>,
+    /// The time zone of those who ask, for example Europe/Berlin, unless a request states one; by default this machine's.
+    #[arg(long, value_name = "ZONE")]
+    zone: Option<String>,
     /// Threads that run the model; by default one for each core.
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -106,8 +109,20 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let Args { model, store, listen, tokens, owner: name, spelling, phrases, threads, limits, log, log_text } =
-        args;
+    let Args {
+        model,
+        store,
+        listen,
+        tokens,
+        owner: name,
+        spelling,
+        phrases,
+        zone,
+        threads,
+        limits,
+        log,
+        log_text,
+    } = args;
     let from_environment =
         || Some(TokenSource::Lines(std::env::var_os(TOKENS)?.to_string_lossy().into_owned()));
     let defaults = Config::new(model);
@@ -118,6 +133,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         owner: owner(&name),
         spelling: spelling.into(),
         assistant: Assistant { book: phrasebook(phrases.as_deref())?, ..Assistant::default() },
+        clock: Clock::default().at(None, zone.as_deref())?,
         threads: threads.map_or(defaults.threads, usize::from),
         queue: limits.queue.into(),
         connections: limits.connections.into(),

@@ -5,9 +5,11 @@ use std::num::NonZeroUsize;
 use meno::corpus::conll::Layout;
 use meno::decision::{BUDGET, Policy, PolicySettings, Threshold};
 use meno::memory::Spelling;
+use meno::resolve::Shape;
 use meno::syntax::phrase::Rule;
 use meno::train::{Calibration, CalibrationSettings, TrainSettings};
 use meno::{Error, Model, Result};
+use meno_store::Clock;
 
 use crate::output::note;
 
@@ -36,6 +38,43 @@ pub struct SpellingArgs {
 impl From<SpellingArgs> for Spelling {
     fn from(args: SpellingArgs) -> Self {
         if args.misspellings { Spelling::Forgiving } else { Spelling::Strict }
+    }
+}
+
+/// When and where something is said, and how what it stands for is written.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Values")]
+pub struct ValueArgs {
+    /// The moment at which it is said, for what times and dates stand for: RFC 3339; by default now.
+    #[arg(long, value_name = "TIME")]
+    now: Option<String>,
+    /// The time zone of those who say it, for example Europe/Berlin; by default this machine's.
+    #[arg(long, value_name = "ZONE")]
+    zone: Option<String>,
+}
+
+impl ValueArgs {
+    pub fn clock(&self) -> Result<Clock> {
+        Clock::default().at(self.now.as_deref(), self.zone.as_deref())
+    }
+}
+
+/// How values are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum ShapeName {
+    /// As Duckling does.
+    #[default]
+    Duckling,
+    /// As Snips NLU does.
+    Snips,
+}
+
+impl From<ShapeName> for Shape {
+    fn from(name: ShapeName) -> Self {
+        match name {
+            ShapeName::Duckling => Shape::Duckling,
+            ShapeName::Snips => Shape::Snips,
+        }
     }
 }
 

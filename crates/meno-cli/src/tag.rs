@@ -11,13 +11,14 @@ use std::process::ExitCode;
 
 use meno::engine::Tokenization;
 use meno::memory::Remembered;
+use meno::resolve::Shape;
 use meno::{Error, Model, Result, Worker};
-use meno_store::{Access, Memory};
+use meno_store::{Access, Clock, Memory};
 
 use crate::memory::told;
 use crate::output::{note, written};
 use crate::readable::Palette;
-use crate::settings::{OverrideArgs, SpellingArgs};
+use crate::settings::{OverrideArgs, ShapeName, SpellingArgs, ValueArgs};
 use crate::style::Style;
 
 const EXAMPLES: &str = "\
@@ -27,6 +28,7 @@ Examples:
   meno tag my.model --words DIR/test/seq.in       words as a corpus has them
   meno tag my.model                               type requests; Ctrl-D ends
   meno tag my.model --store concepts.db           with what was taught, see `meno help memory`
+  meno tag my.model --now 2026-11-17T08:00:00+01:00 requests.txt
 
 Each line gives one JSON object:
   text     the line as it was
@@ -36,7 +38,8 @@ Each line gives one JSON object:
            first_choice and its probability are the tagger's own; the reason has score, threshold and runners_up; a
            word that is unknown because it belongs to a phrase also has grown: the number of the word it was reached
            from, and `head`, `child` or `neighbour` with the relation or part of speech
-  spans    [{\"slot\", \"text\", \"start\", \"end\"}], and a value where the corpus said that the words stand for another
+  spans    [{\"slot\", \"text\", \"start\", \"end\"}], and a value where the corpus said that the words stand for another;
+           resolved where the slot declares what it is: a time, a number and so on, null if not known for sure
   memory   with --store: [{\"concept\", \"slot\", \"value\", \"text\", \"start\", \"end\"}], the concepts among the spans
 On a terminal, or with --color always, a readable form is shown instead, unless --json asks for JSON.";
 
@@ -69,10 +72,16 @@ pub struct Args {
     spelling: SpellingArgs,
     #[command(flatten)]
     threshold: OverrideArgs,
+    #[command(flatten)]
+    values: ValueArgs,
+    /// How values are written.
+    #[arg(long = "values", value_name = "SHAPE", default_value = "duckling", help_heading = "Values")]
+    shape: ShapeName,
 }
 
 /// Runs the command.
 pub fn run(args: Args, style: Style) -> Result<ExitCode> {
+    let (clock, shape) = (args.values.clock()?, args.shape.into());
     let model = args.threshold.apply(Model::load(&args.model)?)?;
     let file = args.file.filter(|file| file.as_os_str() != "-");
     let path = file.as_deref().unwrap_or(Path::new("standard input"));
@@ -85,7 +94,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
         path,
         tokenization: if args.words { Tokenization::Pretokenized } else { Tokenization::Raw },
         palette: palette.as_ref(),
-        lanes: (0..args.threads.get()).map(|_| Lane::new(&model, memory.as_ref())).collect(),
+        lanes: (0..args.threads.get()).map(|_| Lane::new(&model, memory.as_ref(), &clock, shape)).collect(),
         n_lines: 0,
     };
     match &file {
@@ -117,6 +126,8 @@ struct Lane<'a> {
     worker: Worker,
     /// What was taught, and who asks.
     memory: Option<&'a (Memory, Option<String>)>,
+    clock: &'a Clock,
+    shape: Shape,
     out: Vec<u8>,
 }
 
@@ -185,8 +196,13 @@ impl Tagger<'_> {
 }
 
 impl<'a> Lane<'a> {
-    fn new(model: &'a Model, memory: Option<&'a (Memory, Option<String>)>) -> Self {
-        Lane { worker: model.worker(), memory, out: Vec::new() }
+    fn new(
+        model: &'a Model,
+        memory: Option<&'a (Memory, Option<String>)>,
+        clock: &'a Clock,
+        shape: Shape,
+    ) -> Self {
+        Lane { worker: model.worker(), memory, clock, shape, out: Vec::new() }
     }
 
     /// Tags the lines of a part into `out`; gives how many there were.
@@ -226,28 +242,25 @@ impl<'a> Lane<'a> {
         tokenization: Tokenization,
         palette: Option<&Palette>,
     ) -> io::Result<()> {
-        let remembered = match self.memory {
-            Some((memory, user)) => {
-                memory.annotate(&mut self.worker, None, text, tokenization, user.as_deref())
-            }
-            None if palette.is_none() => {
-                self.worker.annotate(text, tokenization).write_json(&mut self.out);
-                return Ok(());
-            }
-            None => {
-                let annotation = self.worker.annotate(text, tokenization);
-                Remembered { annotation, memory: Vec::new() }
-            }
+        let Lane { worker, memory, clock, shape, out } = self;
+        let mut remembered = match memory {
+            Some((memory, user)) => memory.annotate(worker, None, text, tokenization, user.as_deref()),
+            None => Remembered { annotation: worker.annotate(text, tokenization), memory: Vec::new() },
         };
+        worker.model().resolve_remembered(&mut remembered, *shape, || clock.now());
         match palette {
             Some(palette) => {
                 let annotation = &remembered.annotation;
                 let (line, heat) = (palette.show(annotation), palette.heat(annotation));
                 let (growth, decision) = (palette.growth(annotation), palette.decision(annotation));
-                write!(self.out, "{line}{heat}{growth}{decision}")
+                write!(out, "{line}{heat}{growth}{decision}")
+            }
+            None if memory.is_none() => {
+                remembered.annotation.write_json(out);
+                Ok(())
             }
             None => {
-                remembered.write_json(&mut self.out);
+                remembered.write_json(out);
                 Ok(())
             }
         }

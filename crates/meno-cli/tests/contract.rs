@@ -12,8 +12,8 @@ use std::process::Output;
 use std::sync::OnceLock;
 
 use contract::{
-    ANNOTATED, Annotations, Dialogue, Dialogues, Ledger, Origin, Reading, SPLITS, Taken, hash, is_comparable,
-    json, list, raw, records, timeless, workspace,
+    ANNOTATED, Annotations, Dialogue, Dialogues, Ledger, NOW, Origin, Reading, SPLITS, Taken, hash,
+    is_comparable, json, list, raw, records, timeless, workspace,
 };
 use meno::Model;
 use serde::{Deserialize, Serialize};
@@ -108,7 +108,7 @@ fn replay(name: &str) {
                 cases.iter().filter(|(_, case)| case.reading == reading && is_line(&case.text.whole()));
             let lines: Vec<_> = lines.collect();
             let input: String = lines.iter().map(|(_, case)| case.text.whole() + "\n").collect();
-            let args = [words(&format!("tag m {flag}")), unknown.args()].concat();
+            let args = [words(&format!("tag m --now {NOW} {flag}")), unknown.args()].concat();
             let output = run(dir.path(), &args, &input);
             assert!(output.status.success(), "{}", shown(&output));
             let stdout = String::from_utf8(output.stdout).unwrap();
@@ -182,6 +182,7 @@ fn prepare(dialogue: &Dialogue, dir: &Path) -> Vec<String> {
     if !dialogue.taught.is_empty() {
         args.extend(words("--store s.db"));
     }
+    args.extend(words(&format!("--now {NOW}")));
     args.extend(dialogue.misspellings.then(|| "--misspellings".to_owned()));
     [args, owner, dialogue.unknown().args()].concat()
 }

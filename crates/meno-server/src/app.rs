@@ -4,12 +4,13 @@ use std::sync::{Arc, Weak};
 
 use axum::Router;
 use axum::response::Response;
-use meno_store::{Access as StoreAccess, Assistant, Memory, Result};
+use meno_store::{Access as StoreAccess, Assistant, Clock, Memory, Result};
 use tokio::sync::Semaphore;
 
 use crate::access::Access;
 use crate::engine::{Engine, Loaded};
 use crate::metrics::Metrics;
+use crate::problem::{Code, Problem};
 use crate::sessions::Sessions;
 use crate::{Config, around, listen, routes, setting};
 
@@ -88,6 +89,14 @@ pub(crate) struct App {
 impl App {
     pub fn n_connections(&self) -> usize {
         listen::n_open(&self.connections, self.config.connections)
+    }
+
+    /// What tells when a request was made, if it may state a moment and a zone.
+    pub fn clock(&self, now: Option<&str>, zone: Option<&str>) -> Result<Clock, Problem> {
+        let refused = |error: meno::Error| {
+            Problem::new(Code::BadRequest, error.to_string(), error.hint().unwrap_or_default())
+        };
+        self.config.clock.at(now, zone).map_err(refused)
     }
 
     /// What was said, for the log if it is to have it.

@@ -52,7 +52,7 @@ use std::time::Duration;
 use axum::Router;
 use meno::Error;
 use meno::memory::{Owner, Spelling};
-use meno_store::{Assistant, Result};
+use meno_store::{Assistant, Clock, Result};
 use tokio::sync::Notify;
 
 pub use access::{EVERYONE, TokenSource, new_token, owner};
@@ -76,6 +76,8 @@ pub struct Config {
     pub spelling: Spelling,
     /// How dialogues are led.
     pub assistant: Assistant,
+    /// What tells when something is said, unless a request states it.
+    pub clock: Clock,
     /// Threads that run the model.
     pub threads: usize,
     /// How many requests may wait for them.
@@ -115,6 +117,7 @@ impl Config {
             owner: Owner::Everyone,
             spelling: Spelling::Strict,
             assistant: Assistant::default(),
+            clock: Clock::default(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             queue: 1024,
             connections: 1024,

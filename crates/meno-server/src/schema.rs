@@ -198,6 +198,9 @@ pub struct Span {
     /// What the words stand for, if the training corpus said that they stand for something else.
     #[schema(nullable = false)]
     pub value: Option<String>,
+    /// What the words are, if the slot declares it: `{"dim": "time", "type": "value", "value": ..., "grain": ...}` as Duckling
+    /// has it, or as Snips does (`docs/values.md`); null if that is not known for sure.
+    pub resolved: Option<serde_json::Value>,
     /// How likely boundaries and slot are right, if the model says so.
     #[schema(nullable = false)]
     pub confidence: Option<f32>,
@@ -356,6 +359,8 @@ pub struct Slot {
     /// What they stand for, if that is something else.
     #[schema(nullable = false)]
     pub value: Option<String>,
+    /// What they are, if the slot declares it and the request is understood, as in spans.
+    pub resolved: Option<serde_json::Value>,
     /// The first byte.
     pub start: usize,
     /// One past the last byte.
@@ -528,8 +533,12 @@ pub struct RasaEntity {
     pub start: usize,
     /// One past the last character.
     pub end: usize,
-    /// What the words stand for, or the words.
-    pub value: String,
+    /// What the words are, if the slot declares it: as in `additional_info`, or `{"from", "to"}`; else what they stand for, or the
+    /// words.
+    pub value: serde_json::Value,
+    /// What Duckling says of the words, with the dimension as `dim`, if the slot declares it and it is known for sure.
+    #[schema(nullable = false)]
+    pub additional_info: Option<serde_json::Value>,
     /// How likely it is: the name that Rasa's specification has for it.
     pub confidence: f32,
     /// The same: the name that Rasa's own extractors have for it.

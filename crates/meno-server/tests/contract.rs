@@ -8,8 +8,8 @@ use std::fs;
 use std::path::Path;
 
 use contract::{
-    Annotations, Dialogues, Ledger, NOTHING_REMEMBERED, Reading, Taken, Unknown, hash, is_comparable, json,
-    list, raw, records, timeless,
+    Annotations, Dialogues, Ledger, NOTHING_REMEMBERED, NOW, Reading, Taken, Unknown, hash, is_comparable,
+    json, list, raw, records, timeless,
 };
 use meno::Model;
 use meno::dialogue::Phrasebook;
@@ -66,13 +66,13 @@ fn replay(name: &str) {
             let texts: Vec<String> = cases.iter().map(|(_, case)| case.text.whole()).collect();
             let mut alone = Vec::new();
             for ((idx, case), text) in cases.iter().zip(&texts) {
-                let request = value!({ "text": text, "reading": reading });
+                let request = value!({ "text": text, "reading": reading, "now": NOW });
                 let answer = client.json("POST", "/v1/annotate", &request);
                 let found = without_memory(body(&answer));
                 ledger.check(format!("{} over HTTP", case.name(*idx)), case.expected.get(), &found);
                 alone.push(body(&answer).to_owned());
             }
-            let request = value!({ "texts": texts, "reading": reading });
+            let request = value!({ "texts": texts, "reading": reading, "now": NOW });
             let together = client.json("POST", "/v1/annotate", &request);
             let expected = format!("{{\"annotations\":[{}]}}", alone.join(","));
             assert!(
@@ -138,8 +138,8 @@ fn dialogues() {
             let found = match &turn.say {
                 None => timeless(body(&server.post("/v1/concepts/undo", &value!(null)))),
                 Some(text) => {
-                    let answer =
-                        server.post("/v1/dialogue", &value!({ "session": "contract", "text": text }));
+                    let request = value!({ "session": "contract", "text": text, "now": NOW });
+                    let answer = server.post("/v1/dialogue", &request);
                     // The name of the session comes first.
                     let rest = body(&answer).strip_prefix("{\"session\":\"contract\",");
                     let taken = format!("{{{}", rest.unwrap_or_else(|| panic!("{}", answer.text())));

@@ -3,12 +3,16 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use meno::dialogue::{Answers, Dialogue, Engine, Heard, Lesson, Phrasebook, Reply, Settings, Slot, State};
+use jiff::Zoned;
+use meno::dialogue::{
+    Answers, Dialogue, Engine, Heard, Lesson, Outcome, Phrasebook, Reply, Settings, Slot, State,
+};
 use meno::engine::Tokenization;
 use meno::label::{self, TokenSpan};
 use meno::memory::{Concept, Draft, Owner, Remembered, Source};
 
-use meno::Worker;
+use meno::resolve::Shape;
+use meno::{Model, Worker};
 
 use crate::memory::Known;
 use crate::store::Edit;
@@ -44,6 +48,19 @@ impl Default for Assistant {
     }
 }
 
+impl Turn<'_> {
+    /// Says what the words of slots are, where those declare it: in what was heard, and in the request if it is understood.
+    pub fn resolve(&mut self, model: &Model, shape: Shape, now: impl Fn() -> Zoned) {
+        model.resolve_remembered(&mut self.heard, shape, &now);
+        if let Outcome::Act { slots, .. } = &mut self.reply.outcome {
+            for slot in slots {
+                let words = slot.value.as_deref().unwrap_or(&slot.text);
+                slot.resolved = model.resolve_slot(&slot.slot, words, shape, &now);
+            }
+        }
+    }
+}
+
 /// What a dialogue asks of a model and memory.
 struct Listener<'a> {
     worker: RefCell<&'a mut Worker>,
@@ -71,12 +88,12 @@ impl Engine for Listener<'_> {
         let model = worker.model();
         let resolves =
             |slot: &str| model.description().slots.get(slot).is_some_and(|slot| slot.resolve.is_some());
-        model.slot_of(words).is_some_and(resolves)
+        model.slot_of(words).is_some_and(resolves) || model.is_value(words)
     }
 
     fn is_value(&self, slot: &str, words: &str) -> bool {
         let is_taught = |known: &Known| known.slot == slot;
-        self.concepts(words).iter().any(is_taught) || self.worker.borrow().model().has_value(slot, words)
+        self.concepts(words).iter().any(is_taught) || self.worker.borrow().model().is_value_of(slot, words)
     }
 
     fn remembers(&self, phrase: &str) -> bool {

@@ -24,9 +24,11 @@
 //! - `sqlite`, `postgres`: how each database is opened, locked and asked.
 //! - `memory`: the handle that answers.
 //! - `assistant`: a turn of a conversation that asks and learns.
+//! - `clock`: the moment at which something is said.
 //! - `jsonl`: concepts as lines of JSON.
 
 mod assistant;
+mod clock;
 mod error;
 mod journal;
 mod jsonl;
@@ -39,6 +41,7 @@ mod sqlite;
 mod store;
 
 pub use assistant::{Assistant, Turn};
+pub use clock::Clock;
 pub use error::{Error, Result};
 pub use jsonl::{read_concepts, write_concepts};
 pub use memory::{Known, Memory, now};

@@ -7,11 +7,13 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use contract::{
-    Annotations, Dialogue, Dialogues, Ledger, Taken, is_comparable, json, raw, records, timeless, workspace,
+    Annotations, Dialogue, Dialogues, Ledger, NOW, Taken, is_comparable, json, raw, records, timeless,
+    workspace,
 };
 use meno::Model;
 use meno::dialogue::{Phrasebook, State};
 use meno::memory::{Draft, Owner, Spelling};
+use meno::resolve::{Shape, reference};
 use meno_store::{Access, Assistant, Memory, Scope};
 
 fn assistant(dialogue: &Dialogue) -> Assistant {
@@ -37,7 +39,8 @@ fn answers(dialogue: &Dialogue, model: &Model, memory: Memory) -> Vec<String> {
             let changes = memory.undo(&scope).unwrap();
             return timeless(&serde_json::json!({ "changes": changes }).to_string());
         };
-        let turn = assistant.turn(&mut worker, &memory, &owner, state.clone(), text).unwrap();
+        let mut turn = assistant.turn(&mut worker, &memory, &owner, state.clone(), text).unwrap();
+        turn.resolve(model, Shape::Duckling, || reference(NOW, None).unwrap());
         let concepts = turn.concepts.iter().map(|concept| concept.id).collect();
         state = turn.state;
         let (reply, annotation) = (raw(&json(&turn.reply)), raw(&json(&turn.heard)));

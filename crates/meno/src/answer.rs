@@ -14,6 +14,7 @@ use crate::decoding::Decoded;
 use crate::emissions::Logits;
 use crate::label::{self, LabelSet, UNKNOWN};
 use crate::math::top;
+use crate::resolve::Shaped;
 use crate::syntax::phrase::Why;
 use crate::uncertainty::Assessment;
 
@@ -254,6 +255,10 @@ pub struct Span<'t> {
     /// What the words stand for, if the corpus said that they stand for something else ([`crate::KnownValue`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
+    /// What the words are, if the slot declares it and somebody asked ([`crate::Model::resolve`]); `Some(None)`, which is written
+    /// as null, where that is not known for sure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<Option<Box<Shaped>>>,
     /// How likely boundaries and slot are right, if the model says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f32>,
@@ -461,7 +466,7 @@ pub(crate) fn spans_at<'t, S: AsRef<str>>(
             let (start, _) = *places.get(span.start)?;
             let (_, end) = *places.get(span.end.checked_sub(1)?)?;
             let (slot, text) = (span.slot.to_owned(), text.get(start..end)?);
-            Some(Span { slot, text, start, end, value: None, confidence: None, guess: None })
+            Some(Span { slot, text, start, end, value: None, resolved: None, confidence: None, guess: None })
         })
         .collect()
 }

@@ -76,6 +76,8 @@ pub enum Dimension {
     Amount,
     /// A temperature.
     Temperature,
+    /// In percent.
+    Percentage,
 }
 
 /// What is wrong with a description, and where: `["slots", "time", "names", "2"]`.
@@ -244,14 +246,19 @@ impl Dimension {
             return Some(Dimension::Time);
         }
         let last = name.rsplit('.').next().unwrap_or_default();
+        // Its month and year are elsewhere.
+        if last == "day_number" {
+            return Some(Dimension::Ordinal);
+        }
         let has = |words: &[&str]| last.split('_').any(|word| words.contains(&word));
-        let kinds: [(Dimension, &[&str]); 6] = [
+        let kinds: [(Dimension, &[&str]); 7] = [
             (Dimension::Duration, &["duration"]),
             (Dimension::Time, &["time", "timerange", "datetime"]),
             (Dimension::Date, &["date", "day"]),
             (Dimension::Number, &["number", "count", "rating"]),
             (Dimension::Temperature, &["temperature"]),
             (Dimension::Amount, &["amount", "price"]),
+            (Dimension::Percentage, &["percent", "percentage"]),
         ];
         kinds.iter().find(|(_, words)| has(words)).map(|(dimension, _)| *dimension)
     }
@@ -271,6 +278,8 @@ mod tests {
             ("arrive_time.start_time", Some(Dimension::Time)),
             ("date", Some(Dimension::Date)),
             ("depart_date.day_name", Some(Dimension::Date)),
+            ("depart_date.day_number", Some(Dimension::Ordinal)),
+            ("humidity_percent", Some(Dimension::Percentage)),
             ("time_duration", Some(Dimension::Duration)),
             ("party_size_number", Some(Dimension::Number)),
             ("best_rating", Some(Dimension::Number)),

@@ -115,6 +115,7 @@ pub mod dirichlet;
 pub mod uncertainty;
 pub mod syntax;
 pub mod decision;
+pub mod resolve;
 pub mod answer;
 
 #[cfg(feature = "corpora")]

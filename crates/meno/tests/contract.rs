@@ -3,9 +3,10 @@
 #[path = "../../../tests/contract/mod.rs"]
 mod contract;
 
-use contract::{Annotations, Ledger, Origin, hash, is_comparable, json, records};
+use contract::{Annotations, Ledger, NOW, Origin, hash, is_comparable, json, records};
 use meno::Model;
 use meno::engine::Instructions;
+use meno::resolve::{Shape, reference};
 
 /// What a worker with these instructions says of every case, as `meno tag` prints it.
 fn answers(recorded: &Annotations, model: &Model, instructions: Instructions) -> Option<Vec<String>> {
@@ -15,7 +16,10 @@ fn answers(recorded: &Annotations, model: &Model, instructions: Instructions) ->
         let model = unknown.apply(model.clone());
         let mut worker = model.worker_with(instructions)?;
         for (idx, case) in cases {
-            answers[idx] = json(&worker.annotate(&case.text.whole(), case.reading.of_engine()));
+            let text = case.text.whole();
+            let mut annotation = worker.annotate(&text, case.reading.of_engine());
+            model.resolve(&mut annotation, Shape::Duckling, || reference(NOW, None).unwrap());
+            answers[idx] = json(&annotation);
         }
     }
     Some(answers)

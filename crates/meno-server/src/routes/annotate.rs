@@ -1,5 +1,6 @@
 //! `POST /v1/annotate`: one text or many, without a dialogue.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -8,6 +9,7 @@ use axum::response::Response;
 use meno::decision::Policy;
 use meno::engine::Tokenization;
 use meno::memory::Remembered;
+use meno::resolve::Shape;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -38,6 +40,37 @@ pub(crate) struct AnnotateRequest {
     #[serde(default)]
     #[schema(nullable = false, example = 0.5)]
     threshold: Option<f64>,
+    /// When it is said, in RFC 3339, for what times and dates stand for; now if it is left out.
+    #[serde(default)]
+    #[schema(nullable = false, example = "2026-11-17T08:00:00+01:00")]
+    now: Option<String>,
+    /// The time zone of who says it.
+    #[serde(default)]
+    #[schema(nullable = false, example = "Europe/Berlin")]
+    zone: Option<String>,
+    /// How values are written.
+    #[serde(default)]
+    values: ShapeName,
+}
+
+/// How values are written.
+#[derive(Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ShapeName {
+    /// As Duckling does.
+    #[default]
+    Duckling,
+    /// As Snips NLU does.
+    Snips,
+}
+
+impl From<ShapeName> for Shape {
+    fn from(name: ShapeName) -> Self {
+        match name {
+            ShapeName::Duckling => Shape::Duckling,
+            ShapeName::Snips => Shape::Snips,
+        }
+    }
 }
 
 /// How text is cut into words.
@@ -69,11 +102,15 @@ pub(crate) async fn annotate(
         ReadingName::Text => Tokenization::Raw,
         ReadingName::Words => Tokenization::Pretokenized,
     };
-    let (has_syntax, threshold) = (request.syntax, request.threshold);
+    let (has_syntax, threshold, shape) = (request.syntax, request.threshold, request.values.into());
+    let clock = app.clock(request.now.as_deref(), request.zone.as_deref())?;
     let said = app.said(texts.iter().map(String::as_str));
     let work = move |context: &mut Context<'_>| {
         let policy = policy(context, threshold)?;
         let mut json = Vec::with_capacity(512 * texts.len());
+        // All texts of a request are said at the same moment.
+        let now = OnceCell::new();
+        let now = || now.get_or_init(|| clock.now()).clone();
         if !is_one {
             json.extend_from_slice(b"{\"annotations\":[");
         }
@@ -81,7 +118,8 @@ pub(crate) async fn annotate(
             if idx > 0 {
                 json.push(b',');
             }
-            let remembered = context.annotate(policy.as_ref(), text, reading, caller.owner.user());
+            let mut remembered = context.annotate(policy.as_ref(), text, reading, caller.owner.user());
+            context.worker.model().resolve_remembered(&mut remembered, shape, now);
             write(&mut json, remembered, has_syntax.then_some(&mut *context));
         }
         if !is_one {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::annotate;
+use super::annotate::{self, ShapeName};
 use crate::access::{By, Right};
 use crate::engine::Context;
 use crate::extract::{Json, blocking, demand_short};
@@ -31,6 +31,17 @@ pub(crate) struct TurnRequest {
     /// What was said.
     #[schema(example = "play burpees and regrets")]
     text: String,
+    /// When it is said, in RFC 3339, for what times and dates stand for; now if it is left out.
+    #[serde(default)]
+    #[schema(nullable = false, example = "2026-11-17T08:00:00+01:00")]
+    now: Option<String>,
+    /// The time zone of who says it.
+    #[serde(default)]
+    #[schema(nullable = false, example = "Europe/Berlin")]
+    zone: Option<String>,
+    /// How values are written.
+    #[serde(default)]
+    values: ShapeName,
 }
 
 /// As [`schema::Turn`].
@@ -54,17 +65,19 @@ struct Turn<'a> {
 pub(crate) async fn turn(
     State(app): State<Arc<App>>,
     By(caller): By,
-    Json(TurnRequest { session: name, text }): Json<TurnRequest>,
+    Json(TurnRequest { session: name, text, now, zone, values }): Json<TurnRequest>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Teach)?;
     demand_name(&name)?;
     demand_short(&app, "the text", &text)?;
+    let clock = app.clock(now.as_deref(), zone.as_deref())?;
     let said = app.said([text.as_str()]);
     let session = app.sessions.session(&caller.owner, &name, Instant::now());
     let mut state = session.lock().await;
     let (before, assistant, owner) = (state.clone(), app.assistant.clone(), caller.owner.clone());
     let work = move |context: &mut Context<'_>| {
-        let (turn, edits) = assistant.listen(&mut context.worker, context.memory, &owner, before, &text);
+        let (mut turn, edits) = assistant.listen(&mut context.worker, context.memory, &owner, before, &text);
+        turn.resolve(context.worker.model(), values.into(), || clock.now());
         let mut annotation = Vec::new();
         annotate::write(&mut annotation, turn.heard, None);
         (turn.state, raw(&turn.reply), annotation, edits)

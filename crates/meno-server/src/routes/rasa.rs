@@ -2,7 +2,8 @@
 //!
 //! The shape is `ParseResult` of Rasa's specification (`docs/static/spec/rasa.yml` in github.com/RasaHQ/rasa): `text`,
 //! `intent` and `intent_ranking` with `name` and `confidence`, `entities` with `start` and `end` in characters, `value`,
-//! `entity` and `confidence`; Rasa's own extractors say `confidence_entity` and `extractor`. The annotation is added.
+//! `entity` and `confidence`; Rasa's own extractors say `confidence_entity` and `extractor`, and that for Duckling
+//! `additional_info`. The annotation is added.
 
 use std::sync::Arc;
 
@@ -12,7 +13,9 @@ use axum::response::Response;
 use meno::answer::{Choice, Span};
 use meno::engine::Tokenization;
 use meno::memory::Remembered;
+use meno::resolve::{Shape, Shaped};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::access::{By, Right};
@@ -30,6 +33,14 @@ pub(crate) struct ParseRequest {
     /// Its number, which comes back.
     #[serde(default)]
     message_id: Option<String>,
+    /// When it is said, in RFC 3339, for what times and dates stand for; now if it is left out.
+    #[serde(default)]
+    #[schema(nullable = false, example = "2026-11-17T08:00:00+01:00")]
+    now: Option<String>,
+    /// The time zone of who says it.
+    #[serde(default)]
+    #[schema(nullable = false, example = "Europe/Berlin")]
+    zone: Option<String>,
 }
 
 /// As [`schema::RasaParse`].
@@ -61,7 +72,9 @@ struct Entity<'t> {
     entity: &'t str,
     start: usize,
     end: usize,
-    value: &'t str,
+    value: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    additional_info: Option<&'t Shaped>,
     confidence: f32,
     confidence_entity: f32,
     extractor: &'static str,
@@ -78,14 +91,16 @@ pub(crate) async fn parse(
     State(app): State<Arc<App>>,
     By(caller): By,
     // Rasa does not look at the type, and neither do its examples. Nothing is changed here, so other sites may send it.
-    AnyJson(ParseRequest { text, message_id }): AnyJson<ParseRequest>,
+    AnyJson(ParseRequest { text, message_id, now, zone }): AnyJson<ParseRequest>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Read)?;
     demand_short(&app, "the text", &text)?;
+    let clock = app.clock(now.as_deref(), zone.as_deref())?;
     let said = app.said([text.as_str()]);
     let work = move |context: &mut Context<'_>| {
-        let remembered = context.annotate(None, &text, Tokenization::Raw, caller.owner.user());
+        let mut remembered = context.annotate(None, &text, Tokenization::Raw, caller.owner.user());
         let choices = context.worker.intents();
+        context.worker.model().resolve_remembered(&mut remembered, Shape::Duckling, || clock.now());
         let parsed = Parsed {
             text: &text,
             message_id: message_id.as_deref(),
@@ -110,13 +125,28 @@ fn entities<'t>(remembered: &'t Remembered<'t>) -> Vec<Entity<'t>> {
             entity: &span.slot,
             start,
             end: start + span.text.chars().count(),
-            value: remembered.value_of(span).unwrap_or(span.text),
+            value: value(remembered, span),
+            additional_info: resolved(span),
             confidence,
             confidence_entity: confidence,
             extractor: "meno",
         }
     };
     remembered.annotation.spans.iter().map(entity).collect()
+}
+
+fn resolved<'t>(span: &'t Span<'_>) -> Option<&'t Shaped> {
+    span.resolved.as_ref()?.as_deref()
+}
+
+/// As Rasa's extractor for Duckling has it: the value within what Duckling says, both ends of an interval; else the words.
+fn value(remembered: &Remembered<'_>, span: &Span<'_>) -> Value {
+    let words = || Value::from(remembered.value_of(span).unwrap_or(span.text));
+    let Some(Ok(said)) = resolved(span).map(serde_json::to_value) else { return words() };
+    match said["type"] == "interval" {
+        true => json!({ "from": said["from"]["value"], "to": said["to"]["value"] }),
+        false => said["value"].clone(),
+    }
 }
 
 /// How likely the slot of a span is: that of the guess at the whole, or else of the word that is least so.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::answer::{About, Annotation, Decision, Guess, Part, Span, TokenLabel, slot_options};
 use crate::label::UNKNOWN;
 use crate::memory::Remembered;
+use crate::resolve::Shaped;
 
 /// What the engine made of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -115,6 +116,9 @@ pub struct Slot {
     /// What they stand for, if that is something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
+    /// What they are, if the slot declares it and somebody asked; null where that is not known for sure.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<Option<Box<Shaped>>>,
     /// The first byte in the text, and one past the last.
     #[serde(flatten)]
     pub place: Range<usize>,

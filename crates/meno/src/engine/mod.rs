@@ -9,6 +9,7 @@ mod trust;
 
 use std::sync::Arc;
 
+use jiff::Zoned;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
@@ -28,6 +29,7 @@ use crate::math::largest;
 use crate::memory::{KnownValues, Recalled, Remembered, Rereading};
 use crate::metrics::questions::Found;
 use crate::metrics::{Evaluation, Mode};
+use crate::resolve::{Shape, Shaped, is_value, resolve};
 use crate::settings::TrainSettings;
 use crate::syntax::phrase::Why;
 use crate::syntax::{Syntax, SyntaxWorker};
@@ -138,7 +140,7 @@ impl Model {
     }
 
     /// Whether the training set had a phrase as a value of a slot.
-    pub fn has_value(&self, slot: &str, phrase: &str) -> bool {
+    fn has_value(&self, slot: &str, phrase: &str) -> bool {
         let tokens = self.normalizer.read(phrase);
         self.features.has_value(slot, tokens.iter().map(|token| self.normalizer.vocabulary_form(token.word)))
     }
@@ -162,6 +164,52 @@ impl Model {
     /// How to talk about its slots and intents: what its training corpus said, or what the names of the slots tell.
     pub fn description(&self) -> &Description {
         &self.description
+    }
+
+    /// Says what the words of spans are, where their slot declares it. `now` is asked for the moment at which they were said once
+    /// there is such a span.
+    pub fn resolve(&self, annotation: &mut Annotation<'_>, shape: Shape, now: impl Fn() -> Zoned) {
+        for span in &mut annotation.spans {
+            let words = span.value.as_deref().unwrap_or(span.text);
+            span.resolved = self.resolve_slot(&span.slot, words, shape, &now);
+        }
+    }
+
+    /// As [`Model::resolve`]; what was taught to be another name for a time is that time.
+    pub fn resolve_remembered(&self, remembered: &mut Remembered<'_>, shape: Shape, now: impl Fn() -> Zoned) {
+        self.resolve(&mut remembered.annotation, shape, &now);
+        for recalled in &remembered.memory {
+            let Some(value) = &recalled.value else { continue };
+            let mut spans = remembered.annotation.spans.iter_mut();
+            if let Some(span) = spans.find(|span| (span.start, span.end) == (recalled.start, recalled.end)) {
+                span.resolved = self.resolve_slot(&span.slot, value, shape, &now);
+            }
+        }
+    }
+
+    /// What words in a slot are; `None` if it declares nothing, `Some(None)` if it is not known for sure, as with all that is not
+    /// English.
+    pub fn resolve_slot(
+        &self,
+        slot: &str,
+        words: &str,
+        shape: Shape,
+        now: impl Fn() -> Zoned,
+    ) -> Option<Option<Box<Shaped>>> {
+        let dimension = self.description.slots.get(slot)?.resolve?;
+        let resolved = if self.is_english() { resolve(dimension, words, &now()) } else { None };
+        Some(resolved.map(|resolved| Box::new(Shaped { resolved, shape })))
+    }
+
+    /// Whether some words are a time, a number or the like that one of its slots declares, whenever they are said.
+    pub fn is_value(&self, words: &str) -> bool {
+        self.is_english() && is_value(self.description.slots.values().filter_map(|slot| slot.resolve), words)
+    }
+
+    /// The same for one slot, or that its training set had the words in it.
+    pub fn is_value_of(&self, slot: &str, words: &str) -> bool {
+        let dimension = self.description.slots.get(slot).and_then(|slot| slot.resolve);
+        self.has_value(slot, words) || self.is_english() && is_value(dimension.into_iter(), words)
     }
 
     /// How it came to be.

@@ -124,8 +124,8 @@ impl Rereading {
 
     fn span<'t>(&self, text: &'t str, span: Span<'_>) -> Span<'t> {
         let Range { start, end } = self.place(span.start..span.end);
-        let Span { slot, value, confidence, guess, .. } = span;
-        Span { slot, text: &text[start..end], start, end, value, confidence, guess }
+        let Span { slot, value, resolved, confidence, guess, .. } = span;
+        Span { slot, text: &text[start..end], start, end, value, resolved, confidence, guess }
     }
 
     fn outside<'t>(&self, text: &'t str, outside: &Outside<'_>) -> Outside<'t> {
