@@ -132,6 +132,9 @@ pub enum Outcome {
         place: Option<Range<usize>>,
         /// The types, or the intents, that are offered.
         options: Vec<String>,
+        /// A new type that waits for a yes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        proposed: Option<String>,
     },
     /// It is understood.
     Act {
@@ -627,6 +630,7 @@ impl Pending {
             phrase: Some(self.phrase().to_owned()),
             place: Some(self.slot().place.clone()),
             options: self.options.clone(),
+            proposed: self.proposed.clone(),
         };
         let state = State { pending: Some(self), thread, ..State::default() };
         (state, Reply { text: said.join(" "), outcome, lessons, forget: Vec::new() })
