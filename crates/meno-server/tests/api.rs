@@ -11,7 +11,7 @@ use support::schema::{
     Annotated, Annotation, Concept, Decision, Imported, ModelInfo, Outcome, Page, RasaParse, Ready, Turn,
     Undone,
 };
-use support::{Running, config, model, other_model};
+use support::{Running, config, model, other_model, trusting_model};
 
 #[test]
 fn annotate_says_what_the_engine_says() {
@@ -410,7 +410,9 @@ fn the_model_is_told() {
     let mut intents = info.intents;
     intents.sort();
     assert_eq!(intents, ["play", "weather"]);
-    let trust = info.trust.unwrap();
+    assert_eq!(info.trust, None);
+    let server = Running::start(Config { model: trusting_model(), ..config() });
+    let trust = server.get("/v1/model").ok::<ModelInfo>(200).trust.unwrap();
     assert!((0.0..=1.0).contains(&trust.act_from) && trust.asked.len() == 21, "{trust:?}");
     assert!(trust.asked.is_sorted() && trust.asked[20] <= 1.0, "{trust:?}");
     let described = info.description.intents.unwrap();
@@ -419,7 +421,7 @@ fn the_model_is_told() {
 
 #[test]
 fn a_stated_confidence_makes_a_dialogue_ask_more_or_less() {
-    let server = Running::start(config());
+    let server = Running::start(Config { model: trusting_model(), ..config() });
     let say = |session: &str, act_from: f64| {
         let turn = json!({ "session": session, "text": "weather in paris", "act_from": act_from });
         server.post("/v1/dialogue", &turn)
@@ -438,6 +440,13 @@ fn a_stated_confidence_makes_a_dialogue_ask_more_or_less() {
     let turn = json!({ "session": "own", "text": "weather in paris" });
     let own: Turn = server.post("/v1/dialogue", &turn).ok(200);
     assert_eq!(own.annotation, server.post("/v1/annotate", &json!({ "text": "weather in paris" })).ok(200));
+    // A model that does not say how likely it is right has a threshold to move.
+    let server = Running::start(config());
+    let say = |turn: Value| server.post("/v1/dialogue", &turn);
+    let turn = json!({ "session": "s", "text": "play abbey road now", "act_from": 0.5 });
+    assert_eq!(say(turn).refusal(), (422, "wrong_shape".to_owned()));
+    let turn = json!({ "session": "s", "text": "play abbey road now", "threshold": -1e6 });
+    assert_eq!(say(turn).ok::<Turn>(200).reply.outcome, Outcome::Ask);
 }
 
 /// The shape of `ParseResult`, `Intent` and `Entity` in Rasa's specification, docs/static/spec/rasa.yml of
@@ -537,6 +546,7 @@ fn the_description_names_every_address_and_holds_together() {
             "post /model/parse",
             "post /v1/annotate",
             "post /v1/concepts",
+            "post /v1/concepts/import",
             "post /v1/concepts/undo",
             "post /v1/dialogue",
             "post /v1/model/reload",

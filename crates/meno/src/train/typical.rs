@@ -36,25 +36,27 @@ pub(super) fn with_examples(description: Description, utterances: &[Utterance]) 
     for (intent, utterances) in intents {
         let words = described.intents.entry(intent.to_owned()).or_default();
         if words.examples.is_empty() {
-            words.examples = typical(&utterances);
+            words.examples = typical(&utterances, |word| counts[word]);
         }
     }
     if described.is_small() { described } else { description }
 }
 
-/// The most frequent wordings, each by the request that is said most often.
-fn typical(utterances: &[&Utterance]) -> Vec<String> {
-    let mut wordings: BTreeMap<Vec<&str>, BTreeMap<String, usize>> = BTreeMap::new();
+/// The most frequent wordings, each by the request that is said most often, or that has the most common words.
+fn typical(utterances: &[&Utterance], count: impl Fn(&str) -> usize) -> Vec<String> {
+    // How often it is said, and how often its rarest word.
+    let mut wordings: BTreeMap<Vec<&str>, BTreeMap<String, (usize, usize)>> = BTreeMap::new();
     for utterance in utterances {
         let texts = wordings.entry(wording(utterance)).or_default();
-        *texts.entry(utterance.words.join(" ")).or_default() += 1;
+        let rarest = utterance.words.iter().map(|word| count(word)).min().unwrap_or_default();
+        texts.entry(utterance.words.join(" ")).or_insert((0, rarest)).0 += 1;
     }
     let mut wordings: Vec<_> = wordings.into_iter().collect();
-    let frequency = |texts: &BTreeMap<String, usize>| texts.values().sum::<usize>();
+    let frequency = |texts: &BTreeMap<String, (usize, usize)>| texts.values().map(|(n, _)| n).sum::<usize>();
     wordings.sort_by_key(|(wording, texts)| (std::cmp::Reverse(frequency(texts)), wording.len()));
-    let text = |texts: BTreeMap<String, usize>| {
+    let text = |texts: BTreeMap<String, (usize, usize)>| {
         // Of several the first in the alphabet.
-        texts.into_iter().rev().max_by_key(|(_, n)| *n).map(|(text, _)| text)
+        texts.into_iter().rev().max_by_key(|(_, common)| *common).map(|(text, _)| text)
     };
     wordings.into_iter().take(N_EXAMPLES).filter_map(|(_, texts)| text(texts)).collect()
 }
