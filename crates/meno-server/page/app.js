@@ -22,6 +22,7 @@ function showView({ isMoved }) {
     else link.removeAttribute("aria-current");
   }
   if (view === "memory") memory.listConcepts();
+  if (view === "data") data.drawKinds();
   if (isMoved) {
     window.scrollTo(0, 0);
     ($(`${view}-view`).querySelector("[tabindex='-1']") ?? $("turn")).focus({ preventScroll: true });

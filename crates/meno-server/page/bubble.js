@@ -7,11 +7,14 @@ import { UNKNOWN, plain } from "./words.js";
 const N_COLOURS = 10;
 const colours = new Map();
 
-/** The class of a slot's colour: the next that is free, so that few slots never share one. */
+/** The class of a slot's colour: the next that is free, so that the slots of a conversation hardly ever share one. */
 export function colour(slot) {
   if (!colours.has(slot)) colours.set(slot, colours.size % N_COLOURS);
-  return `slot-${colours.get(slot)}`;
+  return ownColour(slot);
 }
+
+/** The same where slots are only named: one that was not used yet has none. */
+export const ownColour = (slot) => (colours.has(slot) ? `slot-${colours.get(slot)}` : "slot-none");
 
 /** The text of a request as nodes. */
 export function marked({ said, slots, asked, annotation }) {
@@ -37,5 +40,5 @@ export function marked({ said, slots, asked, annotation }) {
 
 function mark(text, slot) {
   if (slot === UNKNOWN) return el("mark", { class: "is-unknown" }, text, hidden(" (unknown)"));
-  return el("mark", { class: colour(slot) }, text, " ", el("small", {}, plain(slot)));
+  return el("mark", { class: colour(slot) }, text, "\u00a0", el("small", {}, plain(slot)));
 }

@@ -1,6 +1,6 @@
 // What can be said, and what the model is.
 
-import { colour } from "./bubble.js";
+import { ownColour } from "./bubble.js";
 import { $, button, debounced, el } from "./dom.js";
 import { take } from "./memory.js";
 import { address } from "./server.js";
@@ -36,10 +36,11 @@ function drawSayings() {
   $("no-sayings").hidden = found.length > 0;
 }
 
-function drawKinds() {
+export function drawKinds() {
+  if (!model) return;
   const row = (slot) => {
     const { say, examples = [] } = model.description?.slots?.[slot] ?? {};
-    const name = el("dt", {}, el("span", { class: `value ${colour(slot)}` }, plain(slot)));
+    const name = el("dt", {}, el("span", { class: `value ${ownColour(slot)}` }, plain(slot)));
     return [name, el("dd", {}, examples.length > 0 ? examples.join(", ") : (say ?? plain(slot)))];
   };
   $("kinds").replaceChildren(...model.slots.flatMap(row));

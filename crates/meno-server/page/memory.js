@@ -1,6 +1,6 @@
 // What was taught: found, changed, taken back, taken out and in.
 
-import { colour } from "./bubble.js";
+import { ownColour } from "./bubble.js";
 import { $, button, debounced, download, el, hidden } from "./dom.js";
 import { attempt, call, callText } from "./server.js";
 import { kind, plain, quoted } from "./words.js";
@@ -58,7 +58,7 @@ function conceptRow(concept) {
   const action = (name, run) => button([name, hidden(` ${phrase}`)], run, "quiet");
   row.append(
     el("td", { class: "phrase" }, phrase),
-    el("td", { class: "kind" }, el("span", { class: `value ${colour(slot)}` }, plain(slot)), ...whose),
+    el("td", { class: "kind" }, el("span", { class: `value ${ownColour(slot)}` }, plain(slot)), ...whose),
     el("td", { class: "value-of" }, value ?? ""),
     el("td", { class: "learnt" }, ...learnt(concept)),
     el("td", { class: "number uses" }, uses === 0 ? "never" : uses === 1 ? "once" : `${uses} times`),
