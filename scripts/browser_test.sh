@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The playground, end to end, in a headless Chromium: builds meno, trains models of the shipped corpus, starts `meno serve`
-# and uses the page as a person would (scripts/browser_test.py). Pictures of it go to target/browser.
+# and uses the page as a person would (scripts/browser_test.py, browser_page.py). Pictures of it go to target/browser.
 #
 #   scripts/browser_test.sh [--pictures]     also make the pictures of the README, by a model of data/assistant
 #
