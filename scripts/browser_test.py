@@ -1,355 +1,149 @@
 #!/usr/bin/env python3
 """Uses the playground as a person would, in a headless Chromium. Run by scripts/browser_test.sh.
 
-    browser_test.py MENO MODEL WORDS OUT [--picture FILE]
+    browser_test.py MENO MODEL WORDS OUT [--pictures MODEL FOLDER]
 
-MODEL judges concepts, WORDS is a model that judges words. Every test begins on a fresh page with an empty store. A test fails on an error in the browser's console too, which is where
-violations of the content security policy are told.
+MODEL judges concepts, WORDS is a model that judges words; both are of data/concepts. Every test begins on a fresh page with an empty
+store. A test fails on an error in the browser's console too, which is where violations of the content security policy are told.
 """
 
 import argparse
 import json
 import os
+import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
-import urllib.request
 from pathlib import Path
 
-from selenium import webdriver
 from selenium.common.exceptions import NoAlertPresentException
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-PATIENCE = 10  # seconds that the page has for anything
+from browser_page import Away, Page, Server, browser, wait
 
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+KNOWN = "Remind me to call my sister tomorrow morning."
 NEW = "What's the weather in Plimsoll Wharf tomorrow?"
 NEW_PHRASE = "Plimsoll Wharf"
 AGAIN = "Who am I meeting at Plimsoll Wharf?"
 EVIL = "<script>alert(1)</script>"
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-class Server:
-    """`meno serve` with a store of its own."""
-
-    def __init__(self, meno, model, has_tokens=False):
-        self.folder = tempfile.TemporaryDirectory()
-        listen = f"127.0.0.1:{free_port()}"
-        self.address = f"http://{listen}"
-        command = [meno, "serve", model, "--store", f"{self.folder.name}/concepts.db", "--listen", listen]
-        self.token = None
-        if has_tokens:
-            tokens = ["--tokens", f"{self.folder.name}/tokens.txt"]
-            made = subprocess.run([meno, "token", "anna", "read,teach", *tokens], check=True, capture_output=True, text=True)
-            self.token = made.stdout.strip()
-            command += tokens
-        self.process = subprocess.Popen(command)
-        wait(self.is_ready, "the server to start")
-
-    def is_ready(self):
-        assert self.process.poll() is None, "meno serve ended"
-        try:
-            return urllib.request.urlopen(f"{self.address}/readyz", timeout=1).status == 200
-        except OSError:
-            return False
-
-    def call(self, method, path, body=None):
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.address + path, data, {"content-type": "application/json"}, method=method)
-        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
-            return json.loads(response.read() or "null")
-
-    def annotate(self, text):
-        return self.call("POST", "/v1/annotate", {"text": text, "syntax": True})
-
-    def forget_all(self):
-        for concept in self.call("GET", "/v1/concepts?limit=1000")["concepts"]:
-            self.call("DELETE", f"/v1/concepts/{concept['id']}")
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(timeout=PATIENCE)
-        self.folder.cleanup()
-
-
-def wait(condition, what):
-    """Waits until something holds, and gives it."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        result = condition()
-        if result:
-            return result
-        assert time.monotonic() < end, f"waited in vain for {what}"
-        time.sleep(0.03)
-
-
-class Page:
-    def __init__(self, driver, server, out):
-        self.driver, self.server, self.out = driver, server, out
-
-    def open(self):
-        self.driver.get(self.server.address + "/")
-        wait(lambda: self.one("#model").text, "the model")
-
-    def one(self, selector):
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
-
-    def all(self, selector):
-        return self.driver.find_elements(By.CSS_SELECTOR, selector)
-
-    def texts(self, selector):
-        """What is shown, read at one moment."""
-        script = "return [...document.querySelectorAll(arguments[0])].map((node) => node.innerText)"
-        return self.driver.execute_script(script, selector)
-
-    def count(self, selector):
-        return len(self.all(selector))
-
-    def type(self, text):
-        field = self.one("#text")
-        field.clear()
-        field.send_keys(text)
-        self.sees(text)
-
-    def sees(self, text):
-        """Waits until the words on the page are those of a text."""
-        words = [token["text"] for token in self.server.annotate(text)["tokens"]]
-        wait(lambda: self.texts(".word .form") == words, f"the words {words}")
-
-    def shown_threshold(self):
-        """The one of the answer that is shown, from what the page tells of its first word."""
-        self.driver.execute_script("arguments[0].focus()", self.all(".word")[0])
-        note = next(note for note in self.texts("#tip p") if note.startswith("Uncertainty"))
-        return float(note.split("threshold ")[1].split(":")[0].rstrip("."))
-
-    def say(self, text):
-        field = self.one("#turn")
-        field.send_keys(text, Keys.ENTER)
-
-    def replies(self):
-        return self.texts(".turn.meno p:first-of-type")
-
-    def rows(self):
-        return self.texts("#concepts .phrase")
-
-    def press(self, *keys):
-        ActionChains(self.driver).send_keys(*keys).perform()
-
-    def focused(self):
-        return self.driver.switch_to.active_element
-
-    def picture(self, name):
-        path = self.out / name
-        self.driver.save_screenshot(str(path))
-        return path
-
-    def errors(self):
-        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
-
-
 def teach(page):
-    """Says the new thing, and explains it when asked; leaves the page when it is in the table."""
-    page.type(NEW)
-    page.one("#say button").click()
-    wait(lambda: "What is" in page.replies()[-1], "a question")
-    assert NEW_PHRASE in page.replies()[-1], page.replies()
-    page.say("it's a place")
-    wait(lambda: page.rows() == [NEW_PHRASE], "the concept in the table")
+    """Says the new thing, and explains it when asked."""
+    assert NEW_PHRASE in page.say(NEW), page.reply()
+    assert "remember" in page.say("it's a place"), page.reply()
+
+
+def plain(name):
+    return name.split(".")[-1].replace("_", " ").replace("-", " ")
+
+
+def kind(name):
+    article = "an" if plain(name)[0] in "aeiou" else "a"
+    return f"{article} {plain(name)}"
+
+
+def spans_of(answer):
+    return [(span["text"], plain(span["slot"])) for span in answer["spans"]]
+
+
+def is_number_shown(page):
+    """Whether there is a percentage, or a number with a point, in what is shown."""
+    shown = page.run("return document.querySelector('aside').innerText")
+    return re.search(r"[0-9]\s*%|[0-9]\.[0-9]", shown) is not None
 
 
 # ------------------------------------------------------------------------------------------------ tests
 
 
-def words_are_tinted_and_labelled_as_one_types(page):
-    text = "Wake me at six with Snugglebarn!"
-    field = page.one("#text")
-    for char in text:
-        field.send_keys(char)
-    page.sees(text)
-    answer = page.server.annotate(text)
-    assert page.texts(".word .label") == [token["label"] for token in answer["tokens"]]
-    unknown = [token["text"] for token in answer["tokens"] if token["label"].endswith("-unknown")]
-    assert unknown and page.texts(".word.is-unknown .form") == unknown
-    hot = page.all(".word.heat-3, .word.heat-4, .word.heat-5")
-    assert len(hot) == len(unknown), "what is over the threshold is hot"
-    assert page.count(".span") == len(answer["spans"])
-    assert all("unknown" in name for name in page.texts(".span.is-unknown .slot"))
-    assert page.one("#decision").text == answer["decision"] == "ask"
-    assert answer["spans"][answer["about"]["span"]]["text"] in page.one("#reason").text
-    assert page.one("#intent").text == answer["intent"]["name"]
-    assert page.one("#intent-score").text == f"{round(100 * answer['intent']['probability'])} %"
-    arcs = sum(word["head"] is not None for word in answer["parse"])
-    assert page.count("#arcs .arrow") == len(answer["tokens"]) and page.count("#arcs .arc") == arcs + 1
-
-
-def runners_up_are_shown_on_hover_and_focus(page):
-    page.type("Wake me at six with Snugglebarn!")
-    token = next(token for token in page.server.annotate(page.one("#text").get_attribute("value"))["tokens"] if token["unknown"])
-    word = page.one(".word.is-unknown")
-    ActionChains(page.driver).move_to_element(word).perform()
-    tip = page.one("#tip")
-    wait(tip.is_displayed, "the runners-up")
-    labels = [token["first_choice"], *(up["label"] for up in token["reason"]["runners_up"])]
-    assert page.texts("#tip li .name") == labels
-    page.press(Keys.ESCAPE)
-    assert not tip.is_displayed()
-    page.driver.execute_script("arguments[0].focus()", page.all(".word")[0])
-    wait(tip.is_displayed, "the tip of the focused word")
-    assert page.focused().get_attribute("aria-describedby") == "tip"
-
-
-def the_page_lays_out_what_the_server_says(page):
-    texts = (REPOSITORY / "data/concepts/new/seq.in").read_text().splitlines()[:150]
-    texts += ["Weck mich, Jürgen – 日本語 🎵 naïve café!", "  wake   me\tat six  ", "🎵", "ﬁ ﬂ e\u0301", "call Zoë’s mom"]
-    page.server.call("POST", "/v1/concepts", {"phrase": "the harvest supper", "slot": "item", "value": "supper"})
-    page.server.call("POST", "/v1/concepts", {"phrase": "Zoë’s mom", "slot": "person"})
-    script = """
-      const [texts, done] = arguments;
-      const post = async (request) => (await fetch("/v1/annotate", {
-        method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(request) })).json();
-      (async () => {
-        const { laidOut } = await import("/page/answer.js");
-        const { reason } = await import("/page/words.js");
-        const model = await (await fetch("/v1/model")).json();
-        const { value, median } = model.threshold;
-        const found = [];
-        for (const text of texts) for (const more of [{}, { threshold: (value + median) / 2 }, { threshold: median - 1 }]) {
-          const answer = await post({ text, ...more });
-          const laid = laidOut(answer, model);
-          found.push({ text, answer, grounds: laid.tokens.map((token) => token.ground), threshold: laid.threshold,
-            asked: more.threshold ?? value, words: laid.tokens.map((token) => text.slice(token.from, token.to)),
-            about: laid.about?.text, reason: reason(laid, model),
-            spans: laid.spans.map((span) => laid.tokens.slice(span.first, span.last).map((token) => token.text)) });
-        }
-        done(found);
-      })().catch((error) => done(String(error)));
-    """
-    found = page.driver.execute_async_script(script, texts)
-    assert isinstance(found, list), found
-    for laid in found:
-        answer, tokens = laid["answer"], laid["answer"]["tokens"]
-        assert laid["words"] == [token["text"] for token in tokens], laid
-        within = lambda span: [t["text"] for t in tokens if span["start"] <= t["start"] and t["end"] <= span["end"]]
-        assert laid["spans"] == [within(span) for span in answer["spans"]], laid
-        assert not tokens or abs(laid["threshold"] - laid["asked"]) < 1e-9, laid
-        for token, ground in zip(tokens, laid["grounds"]):
-            # What is not unknown never looks as if it were over the threshold; what is remembered is not unknown any more.
-            assert (ground >= 3) == token["label"].endswith("-unknown"), (token, laid)
-            assert ground < 3 or token["unknown"], (token, laid)
-        assert laid["reason"] and "undefined" not in laid["reason"] and "NaN" not in laid["reason"], laid
-        if answer["decision"] == "ask":
-            about = answer["about"]
-            if "span" in about:
-                assert laid["about"] == answer["spans"][about["span"]]["text"], laid
-            asked = about["intent"] if "intent" in about else laid["about"]
-            assert asked in laid["reason"], laid
-    assert {laid["answer"]["decision"] for laid in found} >= {"act", "ask"}
-
-
-def an_answer_that_comes_late_is_dropped(page):
-    page.driver.execute_script("""
-      const real = window.fetch;
-      window.fetch = async (path, request) => {
-        const isSlow = String(path).endsWith("/v1/annotate") && request.body.includes("slow");
-        if (isSlow) { delete request.signal; await new Promise((resume) => setTimeout(resume, 700)); window.cameLate = true; }
-        return real(path, request);
-      };
-    """)
-    page.one("#text").send_keys("wake me slow")
-    time.sleep(0.3)  # The field waits for a pause of 0.1 s before it asks.
-    page.type("wake me at six")
-    wait(lambda: page.driver.execute_script("return window.cameLate"), "the late answer")
-    time.sleep(0.3)
-    assert page.texts(".word .form") == ["wake", "me", "at", "six"]
+def a_request_is_set_off_and_fills_the_form(page):
+    page.say(KNOWN)
+    answer = page.server.annotate(KNOWN)
+    assert answer["decision"] == "act" and len(answer["spans"]) > 1
+    assert page.marks() == spans_of(answer), page.marks()
+    colours = page.run("return [...document.querySelectorAll('.you mark')].map((mark) => getComputedStyle(mark).backgroundColor)")
+    assert len(set(colours)) == len({span["slot"] for span in answer["spans"]}), "one colour a slot"
+    assert page.texts(".you")[0].startswith(KNOWN.split()[0]) and page.count(".turn") == 1
+    assert page.state() == "Understood"
+    form = page.form()
+    assert form["Request"].lower() == plain(answer["intent"]["name"]).lower()
+    for text, slot in spans_of(answer):
+        assert text in form[slot], form
+    assert page.one("#turn").get_attribute("value") == "" and page.focused().get_attribute("id") == "turn"
+    assert not is_number_shown(page), "numbers are in the details"
 
 
 def it_asks_learns_and_understands_the_next_time(page):
-    page.type(NEW)
-    page.one("#say button").click()
-    wait(lambda: page.count("#options button"), "answers to choose from")
-    assert f"What is {NEW_PHRASE}" in page.replies()[-1], page.replies()
-    offered = page.texts("#options button")
-    assert offered[-1] == "never mind" and len(offered) > 1, offered
-    page.all("#options button")[0].click()
-    wait(lambda: "I will remember" in page.replies()[-1], "the promise to remember")
-    wait(lambda: page.rows() == [NEW_PHRASE], "the concept in the table")
-    slot = page.texts("#concepts td:nth-child(2)")[0]
-    assert slot.replace("_", " ") == offered[0]
-    wait(lambda: page.count(".span.is-recalled"), "the sentence to be read again")
-    page.type(AGAIN)
-    assert page.texts(".span.is-recalled .form") == NEW_PHRASE.split()
-    assert "remembered" in page.one(".span.is-recalled .slot").text
-    assert page.one("#decision").text == "act" and "is remembered as" in page.one("#reason").text
-    page.one("#say button").click()
-    wait(lambda: NEW_PHRASE in page.replies()[-1] and "What is" not in page.replies()[-1], "an answer without a question")
+    reply = page.say(NEW)
+    assert f"What is {NEW_PHRASE}" in reply, reply
+    assert page.state() == "Needs one answer" and (NEW_PHRASE, "unknown") in page.marks()
+    assert page.run("return getComputedStyle(document.querySelector('mark.is-unknown')).outlineStyle") == "dashed"
+    assert NEW_PHRASE in page.form().values() and "?" in "".join(page.form())
+    assert page.texts("#why")[0].endswith(".") and not is_number_shown(page)
+    chips = page.chips()
+    assert chips[-3:] == ["Something else…", "I don’t know, go ahead", "Never mind"], chips
+    assert page.count("#log .chips kbd") == len(chips) - 3
+    assert "Answer" in page.one("#turn").get_attribute("placeholder")
+    place = next(i for i, name in enumerate(chips) if name == "A place")
+    reply = page.pressed(f"#log .chips button:nth-child({place + 1})")
+    assert "I will remember" in reply and page.texts(".you")[-1] == "a place", reply
+    assert page.state() == "Understood" and page.count("#log .chips") == 0
+    assert page.form()["place"] == NEW_PHRASE
+    assert (NEW_PHRASE, "place") in page.marks(0), "the request itself is set off anew"
+    assert page.texts(".note") == [f"Learnt {NEW_PHRASE}: a place · Forget it"]
+    wait(lambda: page.texts("#memory-count") == ["1"], "the count of what was taught")
+    wait(lambda: NEW_PHRASE in page.texts("#recent")[0], "what is remembered")
+    page.say(AGAIN)
+    assert page.state() == "Understood" and (NEW_PHRASE, "place") in page.marks()
+    assert f"remembers that {NEW_PHRASE} is a place" in page.texts("#why")[0]
 
 
-def what_was_learnt_is_deleted_and_brought_back(page):
-    teach(page)
-    page.type(AGAIN)
-    assert page.count(".span.is-recalled") == 1
-    page.one("#concepts .actions button:nth-child(2)").click()
-    wait(lambda: page.rows() == [], "the table to be empty")
-    wait(lambda: page.count(".span.is-recalled") == 0, "the phrase to be forgotten")
-    assert "Forgot" in page.one("#done").text and page.one("#no-concepts").is_displayed()
-    page.one("#undo").click()
-    wait(lambda: page.rows() == [NEW_PHRASE], "the concept to be back")
-    wait(lambda: page.count(".span.is-recalled") == 1, "the phrase to be known again")
-    page.one("#undo").click()
-    wait(lambda: page.rows() == [], "the lesson itself to be undone")
+def answers_are_picked_by_number(page):
+    page.say(NEW)
+    second = page.chips()[1]
+    page.press("2")
+    wait(lambda: page.count(".meno") == 3, "the reply")
+    assert page.texts(".you")[-1] == second.lower() and "remember" in page.reply()
+    assert page.focused().get_attribute("id") == "turn" and page.one("#turn").get_attribute("value") == ""
+    # Where there is no question, or something is in the box, a digit is a digit.
+    page.press("2")
+    assert page.one("#turn").get_attribute("value") == "2"
 
 
-def concepts_are_added_searched_and_edited(page):
-    for phrase, slot, value in [("Red Moon", "media", ""), ("Zumba Hut", "place", "the gym on Elm Street")]:
-        for field, text in [("phrase", phrase), ("slot", slot), ("value", value)]:
-            page.one(f"#add-{field}").send_keys(text)
-        page.one("#add button").click()
-        wait(lambda: phrase in page.rows(), phrase)
-    page.one("#search").send_keys("zumba")
-    wait(lambda: page.rows() == ["Zumba Hut"], "what was searched for")
-    page.one("#concepts .actions button").click()
-    assert page.focused().get_attribute("aria-label") == "Phrase"
-    page.press(Keys.END, " Deluxe", Keys.ENTER)
-    wait(lambda: page.rows() == ["Zumba Hut Deluxe"], "the other phrase")
-    assert page.texts("#concepts td:nth-child(3)") == ["the gym on Elm Street"]
-    page.one("#search").send_keys("nothing like it")
-    wait(lambda: page.rows() == [], "an empty table")
-    assert "Nothing of that kind" in page.one("#no-concepts").text
+def a_question_can_be_let_go(page):
+    page.say(NEW)
+    assert "then?" in page.pressed("#log .chips .other:nth-last-child(3)")
+    assert page.state() == "Needs one answer" and "Something else…" not in page.chips()
+    assert (NEW_PHRASE, "unknown") in page.marks(0)
+    page.pressed("#log .chips .other:nth-last-child(2)")
+    assert page.texts(".you")[-1] == "I don't know" and page.state() == "Understood"
+    page.one("#anew").click()
+    page.say(NEW)
+    page.pressed("#log .chips .other:last-child")
+    assert page.texts(".you")[-1] == "never mind" and page.state() == "Listening" and page.form() == {}
+    assert page.server.call("GET", "/v1/concepts")["concepts"] == []
 
 
-def markup_in_a_concept_is_text(page):
-    scripts = page.count("script")
-    for text, value in [(EVIL, f"<img src=x onerror=alert(2)>{EVIL}")]:
-        page.one("#add-phrase").send_keys(text)
-        page.one("#add-slot").send_keys("media")
-        page.one("#add-value").send_keys(value)
-        page.one("#add button").click()
-    wait(lambda: page.rows() == [EVIL], "the concept as text")
-    page.type(f"play {EVIL} tomorrow")
-    page.one("#say button").click()
-    wait(lambda: len(page.replies()) == 2, "a reply")
-    page.say(EVIL)
-    wait(lambda: len(page.replies()) == 3, "another reply")
-    assert EVIL in page.texts(".turn.you")[-1]
-    assert page.count("script") == scripts and page.count("main img") == 0
-    try:
-        page.driver.switch_to.alert
-        raise AssertionError("a script of a concept was run")
-    except NoAlertPresentException:
-        pass
+def a_new_kind_waits_for_a_yes(page):
+    page.say(NEW)
+    page.say("it's a sculpture")
+    assert "new kind" in page.reply(), page.reply()
+    assert page.chips()[:2] == ["Yes, a sculpture", "No"] and "new kind" in page.texts("#why")[0]
+    page.press("1")
+    wait(lambda: "I will remember" in page.reply(), "the promise")
+    assert page.form()["sculpture"] == NEW_PHRASE
+
+
+def what_it_cannot_do_is_said(page):
+    page.say("Ich hätte gern eine Bratwurst mit Senf und Brot")
+    assert page.state() == "Cannot help" and "trained" in page.texts("#why")[0], page.state()
+    assert page.form() == {}
 
 
 def question_about(server, part):
@@ -369,260 +163,511 @@ def question_about(server, part):
     raise AssertionError(f"no utterance of the corpus raises a question about {part}")
 
 
-def plain(name):
-    return name.split(".")[-1].replace("_", " ")
-
-
-def choices_of(answer):
-    return [f"{plain(option['name'])} {round(100 * option['probability'])} %" for option in answer["about"]["options"]]
-
-
-def a_question_about_the_intent_has_buttons(page):
+def a_question_about_the_intent_has_answers(page):
     text, answer = question_about(page.server, "intent")
-    page.type(text)
-    assert page.one("#decision").text == answer["decision"] == "ask"
-    assert all(option["name"] in page.one("#reason").text for option in answer["about"]["options"])
-    assert page.texts("#choices button") == choices_of(answer)
-    assert page.count(".word.is-asked") == 0
-    chosen = answer["about"]["options"][-1]["name"]
-    page.all("#choices button")[-1].click()
-    wait(lambda: page.texts(".turn.you") and plain(chosen) in page.texts(".turn.you")[-1], "the answer to be said")
-    assert page.focused().get_attribute("id") == "turn"
-    wait(lambda: len(page.replies()) == 3, "the reply to the answer")
-    assert page.replies()[1].startswith("Did you mean") and page.replies()[2].startswith(chosen), page.replies()
+    assert page.say(text).startswith("Did you mean")
+    names = [plain(option["name"]) for option in answer["about"]["options"]]
+    chips = page.chips()
+    assert [name.lower() for name in chips[:len(names)]] == names, chips
+    assert chips[len(names):] == ["Something else…", "Never mind"]
+    assert page.form()["Request"] == " or ".join(names) + "?"
+    page.pressed(f"#log .chips button:nth-child({len(names)})")
+    assert page.state() in ["Understood", "Needs one answer"] and page.form()["Request"].lower() == names[-1]
 
 
-def a_question_about_words_outside_has_buttons(page):
+def a_question_about_words_outside_has_answers(page):
     text, answer = question_about(page.server, "outside")
-    about = answer["about"]
-    phrase = text.encode()[about["start"]:about["end"]].decode()
-    page.type(text)
-    assert page.one("#decision").text == answer["decision"] == "ask"
-    assert phrase in page.one("#reason").text
-    assert page.texts("#choices button") == choices_of(answer)
-    assert page.texts(".word.is-asked .form") == phrase.split()
-    slot = about["options"][0]["name"]
-    page.all("#choices button")[0].click()
-    wait(lambda: page.rows() == [phrase], "the concept in the table")
-    assert page.texts("#concepts td:nth-child(2)") == [slot]
-    wait(lambda: page.texts(".span.is-recalled .form") == phrase.split(), "the sentence to be read again")
-    # The rest is read anew, and may be asked about then.
-    assert not set(page.texts(".word.is-asked .form")) & set(phrase.split())
+    page.say(text)
+    if page.state() != "Needs one answer":
+        return  # Ordinary words are not asked about.
+    options = [kind(option["name"]) for option in answer["about"]["options"]]
+    assert page.chips()[0].lower().removeprefix("yes, ") in options, (page.chips(), options)
 
 
-def how_sure_it_is_stands_in_the_details(page):
-    text = "Wake me at six with Snugglebarn!"
-    answer = page.server.annotate(text)
-    page.type(text)
-    of = lambda share: f"confidence {round(100 * share)} %"
-    assert page.one("#confidence").text == of(answer["confidence"])
-    assert page.one("#intent-confidence").text == of(answer["intent"]["confidence"])
-    span, outside = answer["spans"][0], answer["outside"][0]
-    for part, name in [(span, span["guess"]["slot"]), (outside, "in no slot")]:
-        word = next(i for i, token in enumerate(answer["tokens"]) if token["start"] == part["start"])
-        page.driver.execute_script("arguments[0].focus()", page.all(".word")[word])
-        note = f"Confidence that “{part['text']}” is {name}: {round(100 * part['confidence'])} %."
-        wait(lambda: note in page.texts("#tip p"), note)
-
-
-def the_slider_moves_the_threshold(page):
-    page.type("Remind me to call my sister tomorrow morning.")
-    before, decision = page.texts(".word .label"), page.one("#decision").text
-    assert page.texts("#changes li") == []
-    slider = page.one("#threshold")
-    slider.send_keys(Keys.HOME)
-    changes = wait(lambda: page.texts("#changes li"), "what another threshold changes")
-    assert page.one("#decision").text == "ask" and page.count(".word.is-unknown") > 0
-    assert any(change.endswith("→ unknown") for change in changes), changes
-    if decision == "act":
-        assert "decision: act → ask" in changes
-    text, threshold = page.one("#text").get_attribute("value"), page.shown_threshold()
-    answer = page.server.call("POST", "/v1/annotate", {"text": text, "threshold": threshold})
+def numbers_are_in_the_details(page):
+    page.say(NEW)
+    answer = page.server.annotate(NEW)
+    assert not page.one("#details-body").is_displayed()
+    page.one("#details summary").click()
+    wait(lambda: page.count("#arcs .arrow") == len(answer["tokens"]), "the tree")
+    assert page.texts(".word .form") == [token["text"] for token in answer["tokens"]]
     assert page.texts(".word .label") == [token["label"] for token in answer["tokens"]]
-    slider.send_keys(Keys.END)
-    wait(lambda: page.count(".word.is-unknown") == 0, "everything to be known")
-    assert page.one("#decision").text == "act" and not page.one("#choices").is_displayed()
-    assert page.one("#stated").is_displayed() == page.one("#confidence-row").is_displayed()
-    page.type(NEW)
-    wait(lambda: page.one("#decision").text == "act", "the threshold to be that of the slider for another sentence")
-    is_asked = page.server.annotate(NEW)["decision"] == "ask"
-    assert ("decision: ask → act" in page.texts("#changes li")) == is_asked, page.texts("#changes li")
-    page.type("Remind me to call my sister tomorrow morning.")
-    page.one("#threshold-reset").click()
-    wait(lambda: page.texts(".word .label") == before, "the labels of before")
-    assert page.one("#decision").text == decision
-    assert "the model’s own" in page.one("#threshold-value").text and page.texts("#changes li") == []
-    assert page.focused().get_attribute("id") == "threshold"
+    unknown = [token["text"] for token in answer["tokens"] if token["label"].endswith("-unknown")]
+    assert unknown and page.texts(".word.is-unknown .form") == unknown
+    assert page.count(".word.heat-3, .word.heat-4, .word.heat-5") == len(unknown), "what is over the threshold is hot"
+    numbers = dict(zip(page.texts("#numbers dt"), page.texts("#numbers dd")))
+    assert numbers["Decision"] == "ask" and numbers["Intent"].startswith(answer["intent"]["name"]), numbers
+    assert numbers["Confidence"].startswith(f"{round(100 * answer['confidence'])} %")
+    assert json.loads(page.texts("#json")[0])["reply"]["outcome"] == "ask"
+    arcs = sum(word["head"] is not None for word in answer["parse"])
+    assert page.count("#arcs .arc") == arcs + 1
+    token = next(token for token in answer["tokens"] if token["unknown"])
+    ActionChains(page.driver).move_to_element(page.one(".word.is-unknown")).perform()
+    tip = page.one("#tip")
+    wait(tip.is_displayed, "the runners-up")
+    assert page.texts("#tip li .name") == [token["first_choice"], *(up["label"] for up in token["reason"]["runners_up"])]
+    page.press(Keys.ESCAPE)
+    assert not tip.is_displayed()
+    page.focus(".word")
+    wait(tip.is_displayed, "the tip of the focused word")
+    assert page.focused().get_attribute("aria-describedby") == "tip"
 
 
-def the_slider_asks_the_server_as_it_rests(page):
-    """Not for every step; a late answer is dropped; that it waits is said when it is slow."""
-    page.type("Remind me to call my sister tomorrow morning.")
-    page.driver.execute_script("""
-      const real = window.fetch;
-      window.asked = [];
-      window.delay = 0;
-      window.fetch = async (path, request) => {
-        const { threshold } = JSON.parse(request?.body ?? "{}");
-        if (threshold === undefined) return real(path, request);
-        const delay = window.delay;
-        window.asked.push(threshold);
-        delete request.signal;
-        const response = await real(path, request);
-        await new Promise((resume) => setTimeout(resume, delay));
-        window.arrived = threshold;
-        return response;
-      };
-    """)
-    asked = lambda: page.driver.execute_script("return window.asked")
-    arrived = lambda: page.driver.execute_script("return window.arrived")
-    waiting = lambda: page.texts("#waiting")[0]
-    slider = page.one("#threshold")
-    move = """
-      const slider = document.getElementById("threshold");
-      for (const value of arguments[0]) { slider.value = value; slider.dispatchEvent(new Event("input")); }
+def the_page_lays_out_what_the_server_says(page):
+    texts = (REPOSITORY / "data/concepts/new/seq.in").read_text().splitlines()[:150]
+    texts += ["Weck mich, Jürgen – 日本語 🎵 naïve café!", "  wake   me\tat six  ", "🎵", "ﬁ ﬂ e\u0301", "call Zoë’s mom"]
+    page.server.call("POST", "/v1/concepts", {"phrase": "the harvest supper", "slot": "item", "value": "supper"})
+    page.server.call("POST", "/v1/concepts", {"phrase": "Zoë’s mom", "slot": "person"})
+    script = """
+      const [texts, done] = arguments;
+      const post = async (path, request) => (await fetch(path, {
+        method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(request) })).json();
+      (async () => {
+        const { laidOut } = await import("/page/answer.js");
+        const { follow } = await import("/page/request.js");
+        const { marked } = await import("/page/bubble.js");
+        const { why } = await import("/page/words.js");
+        const model = await (await fetch("/v1/model")).json();
+        const { value, median } = model.threshold;
+        const found = [];
+        for (const [number, text] of texts.entries()) {
+          for (const more of [{}, { threshold: (value + median) / 2 }, { threshold: median - 1 }]) {
+            const turn = await post("/v1/dialogue", { session: `lay-${number}-${found.length}`, text, ...more });
+            const request = follow(null, 0, { said: text, answer: turn });
+            const answer = turn.annotation;
+            const laid = laidOut(answer, model);
+            const bubble = document.createElement("p");
+            if (request) bubble.append(...marked(request));
+            bubble.querySelectorAll("small, .hidden").forEach((node) => node.remove());
+            bubble.querySelectorAll("mark").forEach((node) => node.replaceWith(node.textContent.replace(/\\u00a0$/, "")));
+            found.push({ text, answer, reply: turn.reply, grounds: laid.tokens.map((token) => token.ground),
+              threshold: laid.threshold, asked: more.threshold ?? value, bubble: request ? bubble.textContent : text,
+              why: request ? why(request, model) : "", state: request?.state ?? null,
+              words: laid.tokens.map((token) => text.slice(token.from, token.to)),
+              spans: laid.spans.map((span) => laid.tokens.slice(span.first, span.last).map((token) => token.text)) });
+          }
+        }
+        done(found);
+      })().catch((error) => done(String(error)));
     """
-    page.driver.execute_script(move, list(range(200, 0, -4)))
-    wait(arrived, "an answer")
-    time.sleep(0.3)
-    assert len(asked()) == 1 and waiting() == "", asked()
-    # The first of two answers comes last.
-    page.driver.execute_script("window.delay = 1200")
-    slider.send_keys(Keys.HOME)
-    wait(lambda: len(asked()) == 2, "a slow question")
-    wait(lambda: "Waiting" in waiting(), "the word that it waits")
-    assert page.one("#answer").get_attribute("aria-busy") == "true"
-    page.driver.execute_script("window.delay = 0")
+    page.driver.set_script_timeout(120)
+    found = page.driver.execute_async_script(script, texts)
+    assert isinstance(found, list), found
+    for laid in found:
+        answer, tokens = laid["answer"], laid["answer"]["tokens"]
+        assert laid["words"] == [token["text"] for token in tokens], laid
+        within = lambda span: [t["text"] for t in tokens if span["start"] <= t["start"] and t["end"] <= span["end"]]
+        assert laid["spans"] == [within(span) for span in answer["spans"]], laid
+        assert not tokens or abs(laid["threshold"] - laid["asked"]) < 1e-9, laid
+        for token, ground in zip(tokens, laid["grounds"]):
+            # What is not unknown never looks as if it were over the threshold; what is remembered is not unknown any more.
+            assert (ground >= 3) == token["label"].endswith("-unknown"), (token, laid)
+            assert ground < 3 or token["unknown"], (token, laid)
+        assert laid["bubble"].split() == laid["text"].split(), laid
+        assert "undefined" not in laid["why"] and "NaN" not in laid["why"], laid
+        assert (laid["state"] == "ask") == (laid["reply"]["outcome"] == "ask"), laid
+        assert laid["state"] != "ask" or laid["why"], laid
+    assert {laid["state"] for laid in found} >= {"act", "ask"}
+
+
+def answers_are_copied(page):
+    page.cdp("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+    page.say("Don't wake me at six!")
+    page.one("#details summary").click()
+    read = "navigator.clipboard.readText().then(arguments[0])"
+    page.one("#copy-json").click()
+    wait(lambda: "clipboard" in page.texts("#copied")[0], "the copy")
+    turn = json.loads(page.driver.execute_async_script(read))
+    assert turn["annotation"]["text"] == "Don't wake me at six!"
+    page.one("#copy-curl").click()
+    wait(lambda: "command" in page.texts("#copied")[0], "the command")
+    command = page.driver.execute_async_script(read)
+    assert command.startswith("curl -s 'http://127.0.0.1"), command
+    again = subprocess.run(["bash", "-c", command], check=True, capture_output=True, text=True)
+    assert json.loads(again.stdout)["annotation"]["tokens"] == turn["annotation"]["tokens"], again.stdout
+
+
+def the_slider_acts_on_the_conversation(page):
+    model = page.server.call("GET", "/v1/model")
+    means = lambda: page.texts("#dial-means")[0]
+    assert "as the model was made to" in means() and "requests" in means(), means()
+    page.spy()
+    page.say(KNOWN)
+    assert page.state() == "Understood" and "act_from" not in page.sent()
+    slider = page.one("#asks")
     slider.send_keys(Keys.END)
-    wait(lambda: page.count(".word.is-unknown") == 0 and waiting() == "", "the newer answer")
-    assert page.one("#answer").get_attribute("aria-busy") is None
-    first = asked()[1]
-    wait(lambda: arrived() == first, "the older answer")
-    time.sleep(0.2)
-    assert page.count(".word.is-unknown") == 0 and page.one("#decision").text == "act"
+    assert means() == ("Every request is asked about." if model["trust"]["asked"][20] >= 0.995 else means())
+    assert "asked about" in slider.get_attribute("aria-valuetext")
+    n = page.count(".meno")
+    page.one("#dial-again").click()
+    wait(lambda: page.count(".meno") > n, "the last request said again")
+    assert page.sent()["act_from"] == 1 and page.texts(".you")[-1].startswith(KNOWN.split()[0])
+    assert page.state() == "Needs one answer", "with this it asks about what it acted upon before"
+    page.say("never mind")
+    slider.send_keys(Keys.HOME)
+    share = model["trust"]["asked"][0]
+    assert (f"1 in {round(1 / share)} " in means()) if share >= 0.0005 else ("hardly any" in means().lower()), means()
+    page.say(KNOWN)
+    assert page.sent()["act_from"] == 0 and page.state() == "Understood"
+    page.reload()
+    assert page.one("#asks").get_attribute("value") == "0", "a reload leaves it where it was"
+    page.one("#dial-reset").click()
+    assert "as the model was made to" in means() and page.focused().get_attribute("id") == "asks"
+    assert not page.one("#dial-reset").is_displayed()
 
 
-def a_slider_without_a_server_keeps_the_last_answer(page):
-    page.type("Remind me to call my sister tomorrow morning.")
-    before = page.texts(".word .label")
-    page.driver.execute_cdp_cmd("Network.enable", {})
-    page.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/v1/*"]})
+def a_model_that_judges_words_has_a_slider_too(page):
+    assert page.server.call("GET", "/v1/model")["trust"] is None
+    assert page.texts("#dial-means")[0] == "As the model was made to ask."
+    page.spy()
+    page.one("#asks").send_keys(Keys.END)
+    assert "asks more" in page.texts("#dial-means")[0].lower()
+    page.say(KNOWN)
+    assert "threshold" in page.sent() and page.state() == "Needs one answer", page.sent()
+    page.say("never mind")
+    page.one("#asks").send_keys(Keys.HOME)
+    page.say(KNOWN)
+    assert page.state() == "Understood"
+
+
+def a_model_that_counted_no_questions_has_a_slider_without_the_sentence(page):
+    old = page.cdp("Page.addScriptToEvaluateOnNewDocument", source="""
+      const real = window.fetch;
+      window.fetch = async (path, request) => {
+        const response = await real(path, request);
+        if (!String(path).endsWith("/v1/model")) return response;
+        const model = await response.json();
+        if (model.trust) model.trust.asked = [];
+        delete model.description;
+        return new Response(JSON.stringify(model), { status: 200 });
+      };
+    """)["identifier"]
     try:
-        page.one("#threshold").send_keys(Keys.HOME)
-        wait(lambda: "no answer" in page.texts("#waiting")[0], "why nothing changes")
-        assert page.one("#trouble").is_displayed()
-        assert page.texts(".word .label") == before
+        page.open()
+        assert page.texts("#dial-means")[0] == "As the model was made to ask."
+        page.one("#asks").send_keys(Keys.ARROW_LEFT)
+        assert page.texts("#dial-means")[0] == "Asks less than it was made to."
+        page.say(NEW)
+        assert page.state() in ["Understood", "Needs one answer"]
     finally:
-        page.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
-    page.errors()  # That the requests failed is what was tested.
-    page.one("#threshold").send_keys(Keys.ARROW_RIGHT)
-    wait(lambda: page.texts("#changes li"), "the answer")
-    assert page.texts("#waiting") == [""] and not page.one("#trouble").is_displayed()
-    assert page.count(".word.is-unknown") > 0
+        page.cdp("Page.removeScriptToEvaluateOnNewDocument", identifier=old)
+
+
+def a_turn_that_was_not_taken_can_be_sent_again(page):
+    with Away(page):
+        page.one("#turn").send_keys(KNOWN, Keys.ENTER)
+        wait(page.one("#failed").is_displayed, "that it failed")
+        assert "cannot be reached" in page.one("#failed").text and "still in the box" in page.one("#failed").text
+        assert page.one("#turn").get_attribute("value") == KNOWN and page.count(".turn") == 0
+    page.one("#again").click()
+    wait(lambda: page.count(".turn") == 1, "the turn")
+    assert not page.one("#failed").is_displayed() and page.one("#turn").get_attribute("value") == ""
+    assert page.state() == "Understood"
+    # So it is with an answer that is pressed.
+    page.say(NEW)
+    with Away(page):
+        page.one("#log .chips button").click()
+        wait(page.one("#failed").is_displayed, "that it failed")
+        assert page.one("#turn").get_attribute("value") and page.count("#log .chips") == 1
+    page.press(Keys.ENTER)
+    wait(lambda: "remember" in page.reply(), "the promise")
+
+
+def a_busy_server_says_when(page):
+    page.run("""
+      window.real = window.fetch;
+      window.fetch = async () => new Response(JSON.stringify({ error: { code: "busy", message: "1024 requests wait already",
+        hint: "try again later" } }), { status: 429, headers: { "retry-after": "3" } });
+    """)
+    page.one("#turn").send_keys(KNOWN, Keys.ENTER)
+    wait(page.one("#failed").is_displayed, "that it failed")
+    assert "1024 requests wait already" in page.one("#failed").text and "in 3 seconds" in page.one("#failed").text
+    page.run("window.fetch = window.real")
+    page.one("#again").click()
+    wait(lambda: page.count(".turn") == 1, "the turn")
+
+
+def a_slow_server_is_waited_for(page):
+    page.run("""
+      const real = window.fetch;
+      window.fetch = async (...request) => { await new Promise((done) => setTimeout(done, 1200)); return real(...request); };
+    """)
+    page.one("#turn").send_keys(KNOWN, Keys.ENTER)
+    wait(lambda: "Waiting" in page.texts("#waiting")[0], "the word that it waits")
+    page.press("x", Keys.ENTER)
+    wait(lambda: page.count(".turn") == 1, "the turn")
+    time.sleep(0.3)
+    assert page.texts("#waiting") == [""] and page.count(".turn") == 1, "it is sent once"
+
+
+def the_conversation_outlives_a_reload(page):
+    page.say(KNOWN)
+    page.say(NEW)
+    before = page.texts(".turn, .meno"), page.form(), page.chips()
+    page.reload()
+    wait(lambda: page.count("#log .chips"), "the question")
+    assert (page.texts(".turn, .meno"), page.form(), page.chips()) == before
+    assert "remember" in page.say("a place")
+    page.one("#anew").click()
+    assert page.count(".turn") == 0 and page.state() == "Listening"
+    page.reload()
+    assert page.count(".turn") == 0
+    assert "remember" not in page.say("a place"), "the question is forgotten"
+
+
+def what_was_taught_is_found_changed_and_taken_back(page):
+    teach(page)
+    page.view("memory")
+    wait(lambda: page.rows() == [NEW_PHRASE], "the concept")
+    learnt = page.texts("#concepts .learnt")[0]
+    assert "weather in" in learnt and page.texts("#concepts .learnt strong")[0].lower() == NEW_PHRASE.lower(), learnt
+    for phrase, slot, value in [("Red Moon", "media", ""), ("Zumba Hut", "place", "the gym on Elm Street")]:
+        for field, text in [("phrase", phrase), ("slot", slot), ("value", value)]:
+            page.one(f"#add-{field}").send_keys(text)
+        page.one("#add button").click()
+        wait(lambda: phrase in page.rows(), phrase)
+    assert page.texts("#memory-count") == ["3"] or wait(lambda: page.texts("#memory-count") == ["3"], "the count")
+    page.one("#search").send_keys("zumba")
+    wait(lambda: page.rows() == ["Zumba Hut"], "what was searched for")
+    page.one("#concepts .actions button").click()
+    assert page.focused().get_attribute("aria-label") == "Phrase"
+    page.press(Keys.END, " Deluxe", Keys.ENTER)
+    wait(lambda: page.rows() == ["Zumba Hut Deluxe"], "the other phrase")
+    assert page.texts("#concepts .value-of") == ["the gym on Elm Street"]
+    page.one("#undo").click()
+    wait(lambda: page.rows() == ["Zumba Hut"], "the phrase of before")
+    page.one("#search").send_keys("nothing like it")
+    wait(lambda: page.rows() == [], "an empty table")
+    assert "Nothing of that kind" in page.one("#no-concepts").text
+    page.one("#search").clear()
+    page.one("#search").send_keys(" ")
+    wait(lambda: len(page.rows()) == 3, "all of it")
+    page.one("#concepts .actions button:nth-child(2)").click()
+    wait(lambda: NEW_PHRASE not in page.rows(), "what was deleted to be gone")
+    wait(lambda: page.focused().get_attribute("id") == "undo", "the focus on undo")
+    assert "Forgot" in page.one("#done").text
+    page.press(Keys.SPACE)
+    wait(lambda: NEW_PHRASE in page.rows(), "the concept to be back")
+    # What a turn taught can be taken back where it was said.
+    page.view("talk")
+    page.one(".note button").click()
+    wait(lambda: page.texts(".note")[0].endswith("forgotten"), "it to be forgotten")
+
+
+def what_was_taught_is_taken_out_and_in(page):
+    folder = Path(tempfile.mkdtemp())
+    page.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+    page.view("memory")
+    page.one("#export").click()
+    wait(lambda: "nothing to export" in page.one("#done").text, "that there is nothing")
+    page.view("talk")
+    teach(page)
+    page.view("memory")
+    wait(lambda: page.rows() == [NEW_PHRASE], "the concept")
+    page.one("#export").click()
+    file = folder / "taught.jsonl"
+    wait(file.exists, "the file")
+    page.view("data")
+    page.one("#export-corpus").click()
+    wait((folder / "learnt.jsonl").exists, "the data to train on")
+    assert "tokens" in json.loads((folder / "learnt.jsonl").read_text())
+    page.server.forget_all()
+    page.open("#memory")
+    wait(lambda: "Nothing was taught" in page.one("#no-concepts").text, "an empty memory")
+    page.one("#import-file").send_keys(str(file))
+    wait(lambda: page.rows() == [NEW_PHRASE], "the concept to be back")
+    assert "Imported 1 from taught.jsonl, 1 of them new" in page.one("#done").text
+    assert "weather in" in page.texts("#concepts .learnt")[0], "where it was learnt comes along"
+    (folder / "bad.jsonl").write_text('{"phrase": "x"}\n')
+    page.one("#import-file").send_keys(str(folder / "bad.jsonl"))
+    wait(page.one("#trouble").is_displayed, "what is wrong")
+    assert "missing field" in page.one("#trouble").text
+    page.errors()  # That it was refused is what was tested.
+    shutil.rmtree(folder)
+
+
+def markup_is_text(page):
+    scripts = page.count("script")
+    page.view("memory")
+    page.one("#add-phrase").send_keys(EVIL)
+    page.one("#add-slot").send_keys("media")
+    page.one("#add-value").send_keys(f"<img src=x onerror=alert(2)>{EVIL}")
+    page.one("#add button").click()
+    wait(lambda: page.rows() == [EVIL], "the concept as text")
+    page.view("talk")
+    page.say(f"play {EVIL} tomorrow")
+    page.say(EVIL)
+    assert EVIL in page.texts(".you")[-1]
+    page.one("#details summary").click()
+    page.reload()
+    assert page.count("script") == scripts and page.count("main img") == 0
+    try:
+        page.driver.switch_to.alert
+        raise AssertionError("a script of a concept was run")
+    except NoAlertPresentException:
+        pass
+
+
+def what_can_be_said_is_told(page):
+    train = set((REPOSITORY / "data/concepts/train/seq.in").read_text().lower().splitlines())
+    greeting = page.chips()
+    assert len(greeting) >= 3 and all(text.lower() in train for text in greeting), greeting
+    page.pressed("#log .chips button")
+    assert page.texts(".you")[0].lower().startswith(greeting[0].lower().split()[0])
+    page.one(".about a").click()
+    wait(page.one("#data-view").is_displayed, "what can be said")
+    model = page.server.call("GET", "/v1/model")
+    assert page.count(".saying") == len(model["intents"])
+    assert all(text.lower() in train for text in page.texts(".saying button"))
+    assert len(page.texts("#kinds dt")) == len(model["slots"])
+    page.one("#search-sayings").send_keys("weather")
+    wait(lambda: 0 < page.count(".saying") < len(model["intents"]), "what was searched for")
+    n = page.count(".meno")
+    page.one(".saying button").click()
+    wait(lambda: page.count(".meno") > n, "it to be said")
+    assert page.one("#talk-view").is_displayed()
+    assert page.one("#openapi").get_attribute("href") == f"{page.server.address}/openapi.json"
+    examples = page.say("help")
+    assert "for example" in examples, examples
 
 
 def everything_works_without_a_mouse(page):
-    page.driver.execute_script("document.activeElement.blur()")
+    from_the_top = "document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')"
+    page.run(from_the_top)
     page.press(Keys.TAB)
-    assert page.focused().text == "Skip to the sentence"
+    assert page.focused().text == "Skip to what you say"
     page.press(Keys.ENTER)
-    assert page.focused().get_attribute("id") == "text"
-    page.press(NEW, Keys.ENTER)
-    wait(lambda: page.count("#options button"), "a question")
     assert page.focused().get_attribute("id") == "turn"
-    page.press("a place", Keys.ENTER)
-    wait(lambda: page.rows() == [NEW_PHRASE], "the concept")
+    page.press(NEW, Keys.ENTER)
+    wait(lambda: page.state() == "Needs one answer", "a question")
+    assert page.focused().get_attribute("id") == "turn"
+    ring = page.run("return getComputedStyle(document.querySelector('.say')).outlineStyle")
+    assert ring == "solid", "the focus shows"
+    page.press("1")
+    wait(lambda: "remember" in page.reply(), "the promise")
+    page.press(Keys.ARROW_UP)
+    assert page.one("#turn").get_attribute("value"), "what was said last comes back"
     reached = []
-    page.driver.execute_script("document.getElementById('text').focus()")
-    for _ in range(80):
+    page.run(from_the_top)
+    for _ in range(30):
         page.press(Keys.TAB)
-        reached.append(page.driver.execute_script(
-            "const at = document.activeElement; return at.id || at.className || at.innerText"))
-    for stop in ["threshold", "turn", "search", "undo", "add-phrase"]:
+        reached.append(page.run("const at = document.activeElement; return at.id || at.hash || at.tagName + at.className"))
+    for stop in ["#memory", "#data", "#settings", "turn", "anew", "SUMMARY", "asks"]:
         assert stop in reached, f"{stop} in {reached}"
-    assert any(stop.startswith("word ") for stop in reached), reached
-    delete = page.one("#concepts .actions button:nth-child(2)")
-    page.driver.execute_script("arguments[0].focus()", delete)
+    page.focus("nav a[href='#memory']")
     page.press(Keys.ENTER)
-    wait(lambda: page.rows() == [], "the table to be empty")
-    wait(lambda: page.focused().get_attribute("id") == "undo", "the focus on undo")
-    page.press(Keys.SPACE)
-    wait(lambda: page.rows() == [NEW_PHRASE], "the concept to be back")
+    wait(lambda: page.focused().get_attribute("id") == "memory-title", "the focus in the other part")
+    wait(lambda: page.rows() == [NEW_PHRASE], "the concept")
+    assert page.one("nav [aria-current=page]").text.startswith("Memory")
 
 
-def examples_fit_the_model(page):
-    examples = page.all("#examples button")
-    assert len(examples) >= 3
-    text = examples[-1].text
-    examples[-1].click()
-    page.sees(text)
-
-
-def a_new_conversation_forgets_the_question(page):
-    page.say(NEW)
-    wait(lambda: page.count("#options button"), "a question")
-    page.one("#talk-new").click()
-    assert page.count(".turn") == 1 and not page.one("#options").is_displayed()
-    page.say("a place")
-    wait(lambda: len(page.replies()) == 2, "a reply")
-    assert "remember" not in page.replies()[-1] and page.rows() == []
-
-
-def a_server_that_is_gone_is_told(page):
-    page.driver.execute_cdp_cmd("Network.enable", {})
-    page.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/v1/*"]})
+def speech_is_off_until_it_is_wanted(page):
+    fake = page.cdp("Page.addScriptToEvaluateOnNewDocument", source="""
+      window.said = [];
+      window.SpeechRecognition = class {
+        start() { window.heard = (transcript, isFinal) => {
+          const result = [{ transcript }]; result.isFinal = isFinal; this.onresult({ results: [result] });
+          if (isFinal) this.onend(); }; }
+        stop() { this.onend(); }
+      };
+      Object.defineProperty(window, "speechSynthesis", { value: {
+        cancel() {}, speak(utterance) { window.said.push(utterance.text); } } });
+    """)["identifier"]
     try:
-        page.one("#text").send_keys("wake me at six")
-        wait(page.one("#trouble").is_displayed, "the trouble")
-        assert "cannot be reached" in page.one("#trouble").text
+        page.open()
+        assert not page.one("#listen").is_displayed()
+        page.say(KNOWN)
+        assert page.run("return window.said") == []
+        page.view("settings")
+        assert "may send the sound of your voice to its maker" in page.one("#speech").text
+        page.one("#hear").click()
+        page.one("#speak").click()
+        page.open("#talk")
+        page.one("#listen").click()
+        assert page.one("#listen").get_attribute("aria-pressed") == "true"
+        page.run("window.heard('play some', false)")
+        assert page.one("#turn").get_attribute("value") == "play some"
+        n = page.count(".meno")
+        page.run("window.heard(arguments[0], true)", KNOWN)
+        wait(lambda: page.count(".meno") > n, "a reply to what was spoken")
+        assert page.run("return window.said") == [page.reply()], page.run("return window.said")
+        assert page.one("#listen").get_attribute("aria-pressed") == "false"
     finally:
-        page.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
-    page.errors()  # That the requests failed is what was tested.
-    page.one("#text").send_keys(" thirty")
-    wait(lambda: not page.one("#trouble").is_displayed(), "the end of the trouble")
+        page.cdp("Page.removeScriptToEvaluateOnNewDocument", identifier=fake)
 
 
 def nothing_is_asked_of_others(page):
-    page.type(NEW)
+    page.say(NEW)
     script = "return performance.getEntriesByType('resource').map((entry) => entry.name)"
-    others = [name for name in page.driver.execute_script(script) if not name.startswith((page.server.address, "data:"))]
+    others = [name for name in page.run(script) if not name.startswith((page.server.address, "data:"))]
     assert others == []
+
+
+def fill(page):
+    """A conversation, and concepts, of all sorts and lengths."""
+    page.server.call("POST", "/v1/concepts", {"phrase": "mops and mandolins", "slot": "media", "value": "the Monday mix"})
+    page.server.call("POST", "/v1/concepts", {"phrase": "x" * 90, "slot": "item"})
+    page.open()
+    page.say(KNOWN)
+    page.say(f"play {'y' * 120} in the kitchen")
+    page.say("never mind")
+    page.say("Wake me at six with Snugglebarn!")
+    wait(lambda: page.count("#log .chips"), "a question")
 
 
 def is_good_to_look_at(page):
     """No violation that axe-core knows of, in light and dark, wide and narrow; nothing to scroll sideways for on a phone."""
     axe = next(Path(sys.prefix).glob("lib/python*/site-packages/axe_playwright_python/axe.min.js")).read_text()
-    page.server.call("POST", "/v1/concepts", {"phrase": "mops and mandolins", "slot": "media", "value": "the Monday mix"})
-    page.server.call("POST", "/v1/concepts", {"phrase": "x" * 90, "slot": "item"})
-    page.open()
-    page.type("Wake me at six with Snugglebarn!")
-    page.one("#say button").click()
-    wait(lambda: page.count("#options button"), "a question")
-    for name, width, height, theme, scale in [("light", 1280, 1100, "light", 1), ("dark", 1280, 1100, "dark", 1),
-                                              ("phone", 390, 844, "light", 2), ("phone-dark", 320, 700, "dark", 2)]:
-        is_mobile = width < 500
-        metrics = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": is_mobile}
-        page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        features = [{"name": "prefers-color-scheme", "value": theme}]
-        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        time.sleep(0.3)
-        sizes = "const root = document.documentElement; return [root.scrollWidth, root.clientWidth]"
-        scroll, client = page.driver.execute_script(sizes)
-        assert scroll <= client, f"{name}: {scroll} > {client}"
-        page.driver.execute_script(axe)
-        run = "axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice'] }).then(arguments[0])"
-        result = page.driver.execute_async_script(run)
-        violations = [(v["id"], [node["html"][:120] for node in v["nodes"]]) for v in result["violations"]]
-        assert violations == [], f"{name}: {violations}"
-        page.picture(f"{name}.png")
-    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    fill(page)
+    for name, width, height, theme, scale in [("light", 1280, 900, "light", 1), ("dark", 1280, 900, "dark", 1),
+                                              ("phone", 360, 740, "light", 2), ("phone-dark", 320, 700, "dark", 2)]:
+        page.size(width, height, scale)
+        page.media(prefers_color_scheme=theme)
+        for view in ["talk", "details", "memory", "data", "settings"]:
+            page.view("talk" if view == "details" else view)
+            if view == "memory":
+                wait(lambda: len(page.rows()) == 2, "the concepts")
+            page.run("document.getElementById('details').open = arguments[0]", view == "details")
+            time.sleep(0.3)
+            sizes = "const root = document.documentElement; return [root.scrollWidth, root.clientWidth]"
+            scroll, client = page.run(sizes)
+            assert scroll <= client, f"{view}, {name}: {scroll} > {client}"
+            page.run(axe)
+            run = "axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice'] }).then(arguments[0])"
+            result = page.driver.execute_async_script(run)
+            violations = [(v["id"], [node["html"][:120] for node in v["nodes"]]) for v in result["violations"]]
+            assert violations == [], f"{view}, {name}: {violations}"
+            page.picture(f"{view}-{name}.png")
+    page.media()
+    page.cdp("Emulation.clearDeviceMetricsOverride")
+    page.view("settings")
     ground = "return getComputedStyle(document.body).backgroundColor"
     seen = set()
-    for _ in range(3):
-        page.one("#theme").click()
-        seen.add(page.driver.execute_script(ground))
-    assert len(seen) == 2, "the button changes light and dark"
+    for theme in ["light", "dark"]:
+        page.one(f"[name=theme][value={theme}]").click()
+        seen.add(page.run(ground))
+    assert len(seen) == 2, "the setting changes light and dark"
+    page.view("talk")
+    page.media(prefers_reduced_motion="reduce")
+    page.one("#details summary").click()
+    assert page.run("return getComputedStyle(document.querySelector('.word')).transitionDuration") in ["0s", ""]
+    page.media()
+
+
+def on_a_phone_the_conversation_comes_first(page):
+    page.size(360, 740, 2)
+    page.open()
+    box = "const at = document.querySelector(arguments[0]).getBoundingClientRect(); return [at.top, at.bottom]"
+    top, bottom = page.run(box, ".say")
+    assert 370 < top < bottom <= 740, "the box is at the bottom of the screen"
+    assert page.run(box, "#request")[0] > bottom, "what is made of it comes after"
+    page.say(KNOWN)
+    page.say(NEW)
+    wait(lambda: page.count("#log .chips"), "a question")
+    time.sleep(0.2)
+    composer, chips = page.run(box, ".composer"), page.run(box, "#log .chips")
+    assert chips[1] <= composer[0] + 12 and composer[1] <= 741, f"the answers are in sight: {chips} {composer}"
+    page.cdp("Emulation.clearDeviceMetricsOverride")
 
 
 def a_token_is_asked_for_once(page):
@@ -633,92 +678,107 @@ def a_token_is_asked_for_once(page):
     page.one("#token").send_keys("wrong", Keys.ENTER)
     wait(lambda: page.one("#token").is_displayed() and page.one("#token").get_attribute("value") == "", "the dialog again")
     page.one("#token").send_keys(page.server.token, Keys.ENTER)
-    wait(lambda: page.one("#model").text, "the model")
+    page.is_there()
     page.errors()
-    page.one("#text").send_keys("wake me at six")
-    wait(lambda: page.count(".word") == 4, "the words")
     page.say(NEW)
-    wait(lambda: page.count("#options button"), "a question")
-    page.driver.refresh()
-    wait(lambda: page.one("#model").text, "the model, without another question")
-    assert not page.one("#token-dialog").is_displayed() and page.one("#forget-token").is_displayed()
+    page.cdp("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+    page.one("#details summary").click()
+    page.one("#copy-curl").click()
+    wait(lambda: "command" in page.texts("#copied")[0], "the command")
+    command = page.driver.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
+    assert "$TOKEN" in command and page.server.token not in command
+    page.reload()
+    assert not page.one("#token-dialog").is_displayed() and page.count(".turn") == 1
     assert page.errors() == []
+    page.view("settings")
     page.one("#forget-token").click()
     wait(page.one("#token-dialog").is_displayed, "the dialog after the token was forgotten")
     page.one("#token-cancel").click()
     wait(page.one("#trouble").is_displayed, "why nothing is there")
+    # A turn that was refused stays in the box, and so does the way back.
+    page.view("talk")
+    page.one("#turn").send_keys("a place", Keys.ENTER)
+    wait(page.one("#token-dialog").is_displayed, "the dialog for the turn")
+    page.one("#token-cancel").click()
+    wait(page.one("#failed").is_displayed, "that it failed")
+    assert page.one("#turn").get_attribute("value") == "a place"
+    page.one("#again").click()
+    wait(page.one("#token-dialog").is_displayed, "the dialog once more")
+    page.one("#token").send_keys(page.server.token, Keys.ENTER)
+    wait(lambda: "remember" in page.reply(), "the promise")
     page.errors()
 
 
-def picture_of_the_readme(page):
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                                {"width": 1240, "height": 1010, "deviceScaleFactor": 1, "mobile": False})
-    page.driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
+def pictures_of_the_readme(page):
+    """On a server with the model of data/assistant."""
+    page.cdp("Emulation.setScrollbarsHidden", hidden=True)
+    page.size(1280, 860)
     page.open()
-    teach(page)
-    page.say(AGAIN)
-    wait(lambda: len(page.replies()) == 4, "the last reply")
-    page.type("Wake me at six with Snugglebarn!")
-    page.driver.execute_script("document.activeElement.blur(); window.scrollTo(0, 0)")
+    page.say("What's on at Plimsoll Wharf?")
+    page.say("a place")
+    page.say("Take me to Plimsoll Wharf at six")
+    page.say("Book a table for two at Snugglebarn Free tomorrow evening")
+    assert page.state() == "Needs one answer"
+    wait(lambda: page.texts("#memory-count") == ["1"], "the count")
     time.sleep(0.3)
-    page.picture("readme.png")
-    page.driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": False})
-    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    page.picture("playground.png")
+    page.size(360, 740, 2)
+    page.run("window.dispatchEvent(new Event('resize')); document.getElementById('conversation').scrollIntoView({ block: 'end' })")
+    time.sleep(0.3)
+    page.picture("playground-phone.png")
+    page.cdp("Emulation.setScrollbarsHidden", hidden=False)
+    page.cdp("Emulation.clearDeviceMetricsOverride")
 
 
 TESTS = [
-    words_are_tinted_and_labelled_as_one_types,
-    runners_up_are_shown_on_hover_and_focus,
-    the_page_lays_out_what_the_server_says,
-    an_answer_that_comes_late_is_dropped,
+    a_request_is_set_off_and_fills_the_form,
     it_asks_learns_and_understands_the_next_time,
-    what_was_learnt_is_deleted_and_brought_back,
-    concepts_are_added_searched_and_edited,
-    markup_in_a_concept_is_text,
-    a_question_about_the_intent_has_buttons,
-    a_question_about_words_outside_has_buttons,
-    how_sure_it_is_stands_in_the_details,
-    the_slider_moves_the_threshold,
-    the_slider_asks_the_server_as_it_rests,
-    a_slider_without_a_server_keeps_the_last_answer,
+    answers_are_picked_by_number,
+    a_question_can_be_let_go,
+    a_new_kind_waits_for_a_yes,
+    what_it_cannot_do_is_said,
+    a_question_about_the_intent_has_answers,
+    a_question_about_words_outside_has_answers,
+    numbers_are_in_the_details,
+    the_page_lays_out_what_the_server_says,
+    answers_are_copied,
+    the_slider_acts_on_the_conversation,
+    a_model_that_counted_no_questions_has_a_slider_without_the_sentence,
+    a_turn_that_was_not_taken_can_be_sent_again,
+    a_busy_server_says_when,
+    a_slow_server_is_waited_for,
+    the_conversation_outlives_a_reload,
+    what_was_taught_is_found_changed_and_taken_back,
+    what_was_taught_is_taken_out_and_in,
+    markup_is_text,
+    what_can_be_said_is_told,
     everything_works_without_a_mouse,
-    examples_fit_the_model,
-    a_new_conversation_forgets_the_question,
-    a_server_that_is_gone_is_told,
+    speech_is_off_until_it_is_wanted,
     nothing_is_asked_of_others,
+    on_a_phone_the_conversation_comes_first,
     is_good_to_look_at,
-    picture_of_the_readme,
 ]
 
 # On a server with a model that judges words, and on one with tokens.
 WORD_TESTS = [
     the_page_lays_out_what_the_server_says,
-    the_slider_moves_the_threshold,
-    the_slider_asks_the_server_as_it_rests,
+    a_model_that_judges_words_has_a_slider_too,
 ]
 TOKEN_TESTS = [a_token_is_asked_for_once]
-
-
-def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    options.add_argument("--headless=new")
-    options.add_argument("--window-size=1280,1100")
-    options.add_argument("--disable-dev-shm-usage")
-    if os.geteuid() == 0:
-        options.add_argument("--no-sandbox")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+PICTURES = [pictures_of_the_readme]
 
 
 def run(test, page):
     try:
         if page.server.token is None:
             page.server.forget_all()
+        page.driver.get(page.server.address)
+        page.driver.execute_script("localStorage.clear(); sessionStorage.clear()")
+        if page.server.token is None:
             page.open()
         else:
+            page.driver.get("about:blank")
             page.driver.get(page.server.address)
-        page.driver.execute_script("localStorage.clear(); sessionStorage.clear()")
         page.errors()
         test(page)
         errors = page.errors()
@@ -737,7 +797,7 @@ def main():
     parser.add_argument("model")
     parser.add_argument("words")
     parser.add_argument("out", type=Path)
-    parser.add_argument("--picture", help="where to keep the picture of the README")
+    parser.add_argument("--pictures", nargs=2, metavar=("MODEL", "FOLDER"), help="the pictures of the README, by a model of data/assistant")
     parser.add_argument("--only", default="", help="tests with this in their name")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -745,6 +805,7 @@ def main():
     try:
         for model, has_tokens, tests in [
             (args.model, False, TESTS), (args.words, False, WORD_TESTS), (args.model, True, TOKEN_TESTS),
+            (args.pictures and args.pictures[0], False, PICTURES if args.pictures else []),
         ]:
             tests = [test for test in tests if args.only in test.__name__]
             server = Server(args.meno, model, has_tokens) if tests else None
@@ -756,8 +817,9 @@ def main():
     finally:
         driver.quit()
     print(f"{sum(passed)} of {len(passed)} passed; pictures are in {args.out}")
-    if args.picture and all(passed):
-        shutil.copy(args.out / "readme.png", args.picture)
+    if args.pictures and all(passed):
+        for name in ["playground.png", "playground-phone.png"]:
+            shutil.copy(args.out / name, args.pictures[1])
     sys.exit(0 if passed and all(passed) else 1)
 
 

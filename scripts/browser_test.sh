@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The playground, end to end, in a headless Chromium: builds meno, trains models of the shipped corpus, starts `meno serve`
-# and uses the page as a person would (scripts/browser_test.py). Pictures of it go to target/browser.
+# and uses the page as a person would (scripts/browser_test.py, browser_page.py). Pictures of it go to target/browser.
 #
-#   scripts/browser_test.sh [--picture FILE]     also keep the picture of the README in FILE
+#   scripts/browser_test.sh [--pictures]     also make the pictures of the README, by a model of data/assistant
 #
 # Chromium, its driver and Python's venv are installed by apt where the user is root; where they cannot be had the test is left
 # out, and fails where CI is true.
@@ -37,4 +37,11 @@ meno=${CARGO_TARGET_DIR:-target}/release/meno
 rm -f target/browser/{concepts,words}.model
 "$meno" train data/concepts -o target/browser/concepts.model --seed 1
 "$meno" train data/concepts -o target/browser/words.model --seed 1 --architecture slot-gated --epochs 8
-"$venv/bin/python" scripts/browser_test.py "$meno" target/browser/{concepts,words}.model target/browser "$@"
+pictures=()
+if [ "${1:-}" = --pictures ]; then
+  shift
+  rm -f target/browser/assistant.model
+  "$meno" train data/assistant -o target/browser/assistant.model --seed 1
+  pictures=(--pictures target/browser/assistant.model docs/pictures)
+fi
+"$venv/bin/python" scripts/browser_test.py "$meno" target/browser/{concepts,words}.model target/browser "${pictures[@]}" "$@"

@@ -41,7 +41,7 @@ checks=not_a_server_error,status_code_conformance,content_type_conformance,respo
 before=$(counted)
 seed=1
 while sent=$(($(counted) - before)) && [ "$((sent + raw))" -lt "$total" ]; do
-  (cd "$dir" && "$venv/bin/schemathesis" run "$url/openapi.json" --checks $checks --max-examples 40 --seed $seed \
+  (cd "$dir" && PYTHONPATH="$root/scripts/server" SCHEMATHESIS_HOOKS=fuzz_hooks "$venv/bin/schemathesis" run "$url/openapi.json" --checks $checks --max-examples 40 --seed $seed \
     --phases coverage,fuzzing --suppress-health-check all --warnings off --no-shrink --request-timeout 10 --no-color) >"$dir/report" \
     || { tail -100 "$dir/report" >&2; exit 1; }
   seed=$((seed + 1))

@@ -3,7 +3,7 @@
 import { UNKNOWN } from "./words.js";
 
 /** For each byte of a text in UTF-8, as the server counts, the index in the string; one more for the end. */
-function byteIndex(text) {
+export function byteIndex(text) {
   const index = [];
   let at = 0;
   for (const char of text) {
@@ -14,6 +14,12 @@ function byteIndex(text) {
   }
   index.push(at);
   return index;
+}
+
+/** A piece of a text, by its bytes. */
+export function byteSlice(text, { start, end }) {
+  const index = byteIndex(text);
+  return text.slice(index[start], index[end]);
 }
 
 const within = (inner, outer) => outer.start <= inner.start && inner.end <= outer.end;
@@ -54,12 +60,7 @@ export function laidOut(annotation, { threshold }) {
     first: tokens.findIndex((token) => within(token, span)),
     last: tokens.findLastIndex((token) => within(token, span)) + 1,
   }));
-  const about = annotation.about && {
-    ...annotation.about,
-    ...spans[annotation.about.span],
-    text: words(annotation, annotation.about),
-  };
-  return { ...annotation, tokens, spans, about, threshold: tokens[0]?.reason?.threshold ?? null };
+  return { ...annotation, tokens, spans, threshold: tokens[0]?.reason?.threshold ?? null };
 }
 
 /** The span or the stretch outside of all spans that a word is in, with what it is taken for; none if nothing is said of it. */
@@ -68,10 +69,4 @@ function partOf(token, spans, outside) {
   if (part?.confidence == null) return null;
   const { text, confidence, slot } = part;
   return { text, confidence, slot: slot === UNKNOWN ? part.guess?.slot : slot };
-}
-
-/** The words that a question is about; none if it is about the intent. */
-function words({ text }, { start, end }) {
-  if (start == null) return null;
-  return new TextDecoder().decode(new TextEncoder().encode(text).slice(start, end));
 }

@@ -1,82 +1,77 @@
-// The playground: what the model makes of a sentence, a conversation that learns, the concepts that were learnt.
+// The page: a conversation, what was taught in it, what can be said, and settings.
 
-import { MEMORY_CHANGED, listConcepts } from "./concepts.js";
-import { $, button, el } from "./dom.js";
-import { annotate, setModel } from "./sentence.js";
+import * as data from "./data.js";
+import * as dial from "./dial.js";
+import { $ } from "./dom.js";
+import * as memory from "./memory.js";
+import { MEMORY_CHANGED } from "./memory.js";
 import { attempt, call, setToken, storage } from "./server.js";
-import { takeTurn } from "./talk.js";
+import * as talk from "./talk.js";
 
-/** Sentences for models with these intents; the last of each has something that no model knows. */
-const EXAMPLES = [
-  ["alarm", "Wake me up at half past six, please!"],
-  ["remind", "Remind me to call my sister tomorrow morning."],
-  ["route", "Um, how do I get to the airport from the office?"],
-  ["alarm", "Wake me at six with Snugglebarn!"],
-  ["weather", "What's the weather in Plimsoll Wharf tomorrow?"],
-  ["PlayMusic", "play some jazz from 1959 by Miles Davis"],
-  ["BookRestaurant", "book a table for four at a sushi bar in Boston"],
-  ["GetWeather", "will it snow in Oslo tomorrow"],
-  ["AddToPlaylist", "add Gimme Shelter to my Burpees and Regrets playlist"],
-  ["atis_flight", "show me flights from Boston to Denver on Monday morning"],
-  ["atis_airfare", "what is the cheapest fare from Dallas to Baltimore"],
-  ["atis_flight", "flights from Zzyzx to Boston on Quuxair"],
-];
+const VIEWS = ["talk", "memory", "data", "settings"];
 
-function drawModel(model) {
-  const parts = [
-    model.file,
-    `${model.intents.length} intents`,
-    `${model.slots.length} slots`,
-    model.version && `meno ${model.version}`,
-  ];
-  $("model").textContent = parts.filter(Boolean).join(" · ");
-  $("slots").replaceChildren(...model.slots.map((slot) => el("option", { value: slot })));
-  const choose = (text) => {
-    $("text").value = text;
-    $("text").focus();
-    annotate();
-  };
-  const fitting = EXAMPLES.filter(([intent]) => model.intents.includes(intent));
-  $("examples").replaceChildren(...fitting.map(([, text]) => button(text, () => choose(text))));
-  $("examples").hidden = fitting.length === 0;
+/** Shows the part of the page that the address names. */
+function showView({ isMoved }) {
+  const named = location.hash.slice(1);
+  // The link that skips to the box is no part of its own.
+  if (named === "turn") return;
+  const view = VIEWS.includes(named) ? named : "talk";
+  for (const name of VIEWS) $(`${name}-view`).hidden = name !== view;
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.hash === `#${view}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  if (view === "memory") memory.listConcepts();
+  if (view === "data") data.drawKinds();
+  if (isMoved) {
+    window.scrollTo(0, 0);
+    ($(`${view}-view`).querySelector("[tabindex='-1']") ?? $("turn")).focus({ preventScroll: true });
+  }
 }
 
-const THEMES = ["auto", "light", "dark"];
+function showMemory() {
+  memory.drawRemembered();
+  if (!$("memory-view").hidden) memory.listConcepts();
+}
 
-function setTheme(theme) {
-  const known = THEMES.includes(theme) ? theme : "auto";
-  document.documentElement.dataset.theme = known;
-  $("theme").textContent = `Theme: ${known}`;
-  storage.set("localStorage", "meno-theme", known);
+function sayInTalk(text) {
+  location.hash = "#talk";
+  talk.say(text);
 }
 
 async function start() {
   const model = await attempt(() => call("GET", "/v1/model"));
   if (!model) return;
-  drawModel(model);
-  setModel(model);
+  dial.setModel(model);
+  memory.setModel(model);
+  data.setModel(model, sayInTalk);
+  talk.setModel(model);
   showMemory();
 }
 
-/** Shows again what memory has a part in. */
-function showMemory() {
-  annotate();
-  listConcepts();
+function setTheme(theme) {
+  const known = ["light", "dark"].includes(theme) ? theme : "auto";
+  document.documentElement.dataset.theme = known;
+  for (const choice of document.querySelectorAll("[name=theme]")) choice.checked = choice.value === known;
+  storage.set("localStorage", "meno-theme", known === "auto" ? null : known);
 }
 
+window.addEventListener("hashchange", () => showView({ isMoved: true }));
 document.addEventListener(MEMORY_CHANGED, showMemory);
-$("say").addEventListener("submit", (event) => {
+for (const choice of document.querySelectorAll("[name=theme]")) {
+  choice.addEventListener("change", () => setTheme(choice.value));
+}
+$("skip").addEventListener("click", (event) => {
   event.preventDefault();
-  takeTurn($("text").value);
+  location.hash = "#talk";
   $("turn").focus();
 });
-$("theme").addEventListener("click", () =>
-  setTheme(THEMES[(THEMES.indexOf(document.documentElement.dataset.theme) + 1) % THEMES.length]),
-);
 $("forget-token").addEventListener("click", () => {
   setToken(null);
   start();
 });
 
 setTheme(storage.get("localStorage", "meno-theme"));
+showView({ isMoved: false });
+if (!$("talk-view").hidden && !matchMedia("(pointer: coarse)").matches) $("turn").focus();
 start();

@@ -36,3 +36,31 @@ export function debounced(milliseconds, callback) {
     timer = setTimeout(callback, milliseconds);
   };
 }
+
+/** Text in which `*words*` are set off. */
+export function emphasised(text) {
+  return text.split(/\*([^*]+)\*/).map((part, i) => (i % 2 ? el("strong", {}, part) : part));
+}
+
+/** Hands a text over as a file. */
+export function download(name, text) {
+  const link = el("a", { href: URL.createObjectURL(new Blob([text])), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** Puts a text on the clipboard; whether it is there. Pages that did not come over TLS or from this machine have the old way only. */
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const field = el("textarea", { class: "hidden" });
+    field.value = text;
+    document.body.append(field);
+    field.select();
+    const done = document.execCommand("copy");
+    field.remove();
+    return done;
+  }
+}

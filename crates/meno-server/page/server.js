@@ -25,30 +25,60 @@ export const storage = {
 
 let token = storage.get("sessionStorage", "meno-token");
 
+/** Why the server did not do it; `wait` is in how many seconds it may, where it says so. */
 class Refused extends Error {
-  constructor(status, { message, hint } = {}) {
-    super([message ?? `The server answered ${status}.`, hint].filter(Boolean).join(" — "));
-    this.status = status;
+  constructor(status, { message, hint } = {}, wait = null) {
+    const what = sentence(message ?? `the server answered ${status}`);
+    super([what, hint && sentence(hint)].filter(Boolean).join(" "));
+    Object.assign(this, { status, wait });
   }
 }
 
-/** Asks the server; asks the user for a token where one is needed. */
+function sentence(text) {
+  const end = /[.!?]$/.test(text) ? "" : ".";
+  return text[0].toUpperCase() + text.slice(1) + end;
+}
+
+/** The same request for a shell; a token is never shown. */
+export function asCurl(method, path, body) {
+  const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+  const parts = ["curl -s", method === "GET" || method === "POST" ? null : `-X ${method}`, quote(String(address(path)))];
+  if (token) parts.push('-H "Authorization: Bearer $TOKEN"');
+  if (body !== undefined) parts.push(`-H ${quote("Content-Type: application/json")}`, `-d ${quote(JSON.stringify(body))}`);
+  return parts.filter(Boolean).join(" ");
+}
+
+/** Where something of the server is. */
+export const address = (path) => new URL(`.${path}`, ROOT);
+
+/** Asks the server for JSON; asks the user for a token where one is needed. */
 export async function call(method, path, body, signal) {
+  const sent = body === undefined ? {} : { type: "application/json", text: JSON.stringify(body) };
+  const response = await send(method, path, { ...sent, signal });
+  return response.status === 204 ? null : response.json();
+}
+
+/** The same for any text, in both directions. */
+export async function callText(method, path, sent = {}) {
+  return (await send(method, path, sent)).text();
+}
+
+async function send(method, path, sent) {
   const headers = {};
   if (token) headers.authorization = `Bearer ${token}`;
-  if (body !== undefined) headers["content-type"] = "application/json";
-  const request = { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) };
+  if (sent.type) headers["content-type"] = sent.type;
+  const request = { method, headers, signal: sent.signal, body: sent.text };
   let response;
   try {
-    response = await fetch(new URL(`.${path}`, ROOT), request);
+    response = await fetch(address(path), request);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refused(0, { message: "The server cannot be reached." });
+    throw new Refused(0, { message: "the server cannot be reached" });
   }
-  if (response.ok) return response.status === 204 ? null : response.json();
+  if (response.ok) return response;
   const { error } = await response.json().catch(() => ({}));
-  const refused = new Refused(response.status, error);
-  if (response.status === 401 && (await newToken(refused.message))) return call(method, path, body, signal);
+  const refused = new Refused(response.status, error, response.headers.get("retry-after"));
+  if (response.status === 401 && (await newToken(refused.message))) return send(method, path, sent);
   throw refused;
 }
 

@@ -1,74 +1,75 @@
-// An answer in words: why it is so, what is another with another threshold, and what that costs. Nothing here touches the page.
+// Names and sentences: what slots and intents are called, why it asks, how much it asks. Nothing here touches the page.
 
 export const UNKNOWN = "unknown";
 
 export const percent = (share) => `${Math.round(100 * share)} %`;
 export const number = (value) => value.toFixed(2);
 export const quoted = (text) => `“${text}”`;
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The name of a slot or an intent as one would say it. */
-export const plain = (name) => name.split(".").at(-1).replaceAll("_", " ");
+export const plain = (name) => name.split(".").at(-1).replaceAll(/[_-]/g, " ");
 
-const either = (names) => [names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" or ");
-
-/** The decision in words. */
-export function reason({ decision, because, about, spans, tokens, threshold, confidence }, model) {
-  if (tokens.length === 0) return "There is no word.";
-  if (decision === "reject") {
-    return because === "language"
-      ? "This is in another language than what the model was trained on."
-      : "This is unlike everything that the model was trained on.";
-  }
-  if (decision === "ask") {
-    const unsure = `I am only ${percent(confidence)} sure of the whole reading`;
-    if (about.intent != null) {
-      return `Is it for ${either(about.options.map(({ name }) => name))}? ${unsure}.`;
-    }
-    if (about.outside != null) {
-      return `What is ${quoted(about.text)}? It is in no slot, but ${unsure}.`;
-    }
-    const { guess } = about;
-    if (guess && guess.uncertainty <= threshold) {
-      return `What is ${quoted(about.text)}? Most likely ${guess.slot} (${percent(guess.probability)}), but ${unsure}.`;
-    }
-    const over = (uncertainty) => `its uncertainty of ${number(uncertainty)} is above ${number(threshold)}`;
-    if (guess) {
-      return `What is ${quoted(about.text)}? Most likely ${guess.slot} (${percent(guess.probability)}), but ${over(guess.uncertainty)}.`;
-    }
-    const worst = Math.max(...tokens.slice(about.first, about.last).map((token) => token.uncertainty));
-    return `What is ${quoted(about.text)}? ${over(worst).replace("its", "Its")}.`;
-  }
-  const recalled = spans.filter((span) => span.recalled);
-  const parts = recalled.map((span) => `${quoted(span.text)} is remembered as ${span.slot}.`);
-  if (!model.threshold) return [...parts, "The model has no threshold: nothing is ever unknown."].join(" ");
-  const uncertainty = (span) =>
-    span.guess?.uncertainty ?? Math.max(...tokens.slice(span.first, span.last).map((t) => t.uncertainty));
-  const rest = spans.filter((span) => !span.recalled).sort((a, b) => uncertainty(b) - uncertainty(a));
-  if (rest.length > 0) {
-    parts.push(
-      `Nothing${recalled.length ? " else" : ""} is above the threshold of ${number(threshold)}; the most uncertain is ${quoted(rest[0].text)} (${number(uncertainty(rest[0]))}).`,
-    );
-  } else if (recalled.length === 0) parts.push("There is no slot to be unsure of.");
-  return parts.join(" ");
+/** What a slot type is called in a sentence: `a place`. */
+export function kind(slot, model) {
+  const said = model?.description?.slots?.[slot]?.say;
+  return said ?? `${/^[aeiou]/i.test(plain(slot)) ? "an" : "a"} ${plain(slot).toLowerCase()}`;
 }
 
-/** What is another in the second answer to a text, in words. */
-export function changes(before, after) {
-  const found = [];
-  const name = (answer, span) =>
-    answer.spans.find((other) => other.first < span.last && span.first < other.last)?.slot ?? "no slot";
-  for (const span of after.spans) {
-    const old = name(before, span);
-    if (old !== span.slot) found.push(`${quoted(span.text)}: ${old} → ${span.slot}`);
+/** What an intent is called: `set an alarm`. */
+export const purpose = (intent, model) => model?.description?.intents?.[intent]?.say ?? plain(intent);
+
+/** Why it asks, acts or refuses, in one sentence; `*words*` are set off. */
+export function why({ state, asked, annotation, said }, model) {
+  if (state === "reject") {
+    return annotation.because === "language"
+      ? "This is in another language than the one that Meno was trained in."
+      : "This is unlike everything that Meno was trained for.";
   }
-  for (const span of before.spans) {
-    if (name(after, span) === "no slot") found.push(`${quoted(span.text)}: ${span.slot} → no slot`);
+  if (state === "ask") return whyItAsks(asked, annotation, model);
+  if (state !== "act") return "";
+  const taught = (annotation.memory ?? []).filter((concept) => said.includes(concept.text));
+  if (taught.length > 0) {
+    const parts = taught.map(({ text, slot }) => `that *${text}* is ${kind(slot, model)}`);
+    return `Meno remembers ${parts.join(" and ")}.`;
   }
-  if (before.decision !== after.decision) found.push(`decision: ${before.decision} → ${after.decision}`);
-  return found;
+  return "";
 }
 
-/** Slot F1 on the valid set with a threshold, as far as the model knows. */
-export function priceOf(threshold, { offers = [], f1_before: before }) {
-  return threshold >= offers[0]?.value ? before : offers.find((offer) => offer.value <= threshold)?.f1;
+function whyItAsks({ phrase, options, proposed }, { spans = [], about }, model) {
+  if (proposed) return `*${capital(plain(proposed))}* would be a new kind of thing, so Meno makes sure.`;
+  if (phrase == null) return "What you said could mean more than one thing, and Meno would rather not guess.";
+  const span = spans.find(({ text }) => text === phrase || text.includes(phrase) || phrase.includes(text));
+  const slot = span?.guess?.slot ?? options[0];
+  if (!slot) return `Meno does not know what *${phrase}* is.`;
+  if (!span && about?.outside != null) return `*${phrase}* is new to Meno here, and it may matter.`;
+  return (span?.guess?.probability ?? 0) >= 0.7
+    ? `The sentence says that it is *${kind(slot, model)}*, but Meno does not know these words well enough to act on them.`
+    : `From the sentence alone *${phrase}* could be more than one thing.`;
+}
+
+/** What share of requests is asked about, in words. */
+export function howMany(share) {
+  if (share >= 0.995) return "every request is asked about";
+  if (share < 0.0005) return "hardly any request is asked about";
+  if (share <= 0.4) return `about 1 in ${Math.round(1 / share)} requests is asked about`;
+  return `about ${Math.round(10 * share)} in 10 requests are asked about`;
+}
+
+/** The share that is asked about if it acts from a confidence, from the shares that the model counted; none if it did not. */
+export function shareAsked(actFrom, shares = []) {
+  if (shares.length < 2) return null;
+  const at = actFrom * (shares.length - 1);
+  const low = Math.min(Math.floor(at), shares.length - 2);
+  return shares[low] + (at - low) * (shares[low + 1] - shares[low]);
+}
+
+/** A value in the form that a program takes, as far as it is words or numbers. */
+export function resolvedText(resolved) {
+  if (resolved == null) return null;
+  if (typeof resolved !== "object") return String(resolved);
+  const { value, text, start, end, unit } = resolved;
+  if (typeof value === "object" && value !== null) return resolvedText(value);
+  const said = text ?? value ?? [start, end].filter((part) => part != null).join(" – ");
+  return [said, unit].filter((part) => part != null && part !== "").join(" ") || JSON.stringify(resolved);
 }

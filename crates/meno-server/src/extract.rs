@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use axum::body::Bytes;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -22,13 +23,39 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
-        let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let essence = content_type.and_then(|value| value.split(';').next()).map_or("", str::trim);
-        if !essence.eq_ignore_ascii_case("application/json") {
+        if !says(&request, "application/json") {
             let hint = "send `Content-Type: application/json`";
             return Err(Problem::new(Code::MediaType, "the body does not say that it is JSON", hint));
         }
         AnyJson::from_request(request, app).await.map(|AnyJson(value)| Json(value))
+    }
+}
+
+/// Whether a body says that it is of a type.
+fn says(request: &Request, content_type: &str) -> bool {
+    let stated = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = stated.and_then(|value| value.split(';').next()).map_or("", str::trim);
+    essence.eq_ignore_ascii_case(content_type)
+}
+
+/// A body of lines of JSON that says so, unread.
+pub(crate) struct JsonLines(pub String);
+
+impl FromRequest<Arc<App>> for JsonLines {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        if !says(&request, "application/x-ndjson") {
+            let hint = "send `Content-Type: application/x-ndjson`";
+            return Err(Problem::new(
+                Code::MediaType,
+                "the body does not say that it is lines of JSON",
+                hint,
+            ));
+        }
+        let text = String::from_utf8(body(request, app).await?.to_vec());
+        text.map(JsonLines)
+            .map_err(|_| Problem::new(Code::BadRequest, "the body is not UTF-8", "save the file as UTF-8"))
     }
 }
 
@@ -39,25 +66,30 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for AnyJson<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
-        let limit = app.config.max_body;
-        let too_large = || {
-            let message = format!("the body has more than {limit} bytes");
-            Problem::new(Code::TooLarge, message, "send less at once, or have the server take more")
-        };
-        let length = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-        if length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64) {
-            return Err(too_large());
-        }
-        let reading = Limited::new(request.into_body(), limit).collect();
-        let body = tokio::time::timeout(app.config.timeout, reading).await.map_err(|_| {
-            Problem::new(Code::SlowBody, "the body did not come in time", "send it faster, or less at once")
-        })?;
-        let body = body.map_err(|error| match error.is::<LengthLimitError>() {
-            true => too_large(),
-            false => Problem::new(Code::BadRequest, "the body could not be read", "send it again"),
-        })?;
-        serde_json::from_slice(&body.to_bytes()).map(AnyJson).map_err(|error| wrong(&error))
+        let body = body(request, app).await?;
+        serde_json::from_slice(&body).map(AnyJson).map_err(|error| wrong(&error))
     }
+}
+
+async fn body(request: Request, app: &Arc<App>) -> Result<Bytes, Problem> {
+    let limit = app.config.max_body;
+    let too_large = || {
+        let message = format!("the body has more than {limit} bytes");
+        Problem::new(Code::TooLarge, message, "send less at once, or have the server take more")
+    };
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    if length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64) {
+        return Err(too_large());
+    }
+    let reading = Limited::new(request.into_body(), limit).collect();
+    let body = tokio::time::timeout(app.config.timeout, reading).await.map_err(|_| {
+        Problem::new(Code::SlowBody, "the body did not come in time", "send it faster, or less at once")
+    })?;
+    let body = body.map_err(|error| match error.is::<LengthLimitError>() {
+        true => too_large(),
+        false => Problem::new(Code::BadRequest, "the body could not be read", "send it again"),
+    })?;
+    Ok(body.to_bytes())
 }
 
 fn wrong(error: &serde_json::Error) -> Problem {

@@ -5,6 +5,8 @@
 
 #![allow(dead_code)] // The server itself reads none of them.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -306,6 +308,9 @@ pub struct Reply {
     /// The types, or the intents, that are offered.
     #[schema(nullable = false)]
     pub options: Option<Vec<String>>,
+    /// A new type that the question proposes, which waits for a yes.
+    #[schema(nullable = false)]
+    pub proposed: Option<String>,
     /// The intent, if it is `act`.
     #[schema(nullable = false)]
     pub intent: Option<String>,
@@ -452,6 +457,16 @@ pub struct Undone {
     pub changes: Vec<Change>,
 }
 
+/// What was imported.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Imported {
+    /// How many concepts were learnt or changed.
+    pub concepts: usize,
+    /// How many of them are new.
+    pub new: usize,
+}
+
 /// What became of a concept.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -480,6 +495,10 @@ pub struct ModelInfo {
     pub threshold: Option<serde_json::Value>,
     /// Above which out-of-scope score an utterance is rejected; null if none ever is.
     pub reject: Option<f64>,
+    /// When a reading is acted upon; null if the model does not say how likely it is right.
+    pub trust: Option<TrustInfo>,
+    /// What slots and intents are called, and what can be said, as far as it is known.
+    pub description: Description,
     /// How the model came to be.
     pub record: serde_json::Value,
     /// The name of its file.
@@ -492,6 +511,65 @@ pub struct ModelInfo {
     pub generation: u64,
     /// The version of meno.
     pub version: String,
+}
+
+/// When a reading is acted upon.
+#[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrustInfo {
+    /// From which confidence, unless a request says another.
+    pub act_from: f64,
+    /// Of utterances like those of the corpus, the share that is asked about if `act_from` is 0, 0.05, 0.1 and so on to 1; none
+    /// if the model does not know.
+    pub asked: Vec<f64>,
+}
+
+/// How to talk about a model, by the names of its slots and intents; all of it may be missing.
+#[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Description {
+    /// Of slots.
+    #[schema(nullable = false)]
+    pub slots: Option<BTreeMap<String, SlotDescription>>,
+    /// Of intents.
+    #[schema(nullable = false)]
+    pub intents: Option<BTreeMap<String, IntentDescription>>,
+}
+
+/// What is said of a slot.
+#[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlotDescription {
+    /// The kind in a question: `a place`.
+    #[schema(nullable = false)]
+    pub say: Option<String>,
+    /// What people call that kind.
+    #[schema(nullable = false)]
+    pub names: Option<Vec<String>>,
+    /// Some values.
+    #[schema(nullable = false)]
+    pub examples: Option<Vec<String>>,
+    /// What its values are turned into, such as `time`.
+    #[schema(nullable = false)]
+    pub resolve: Option<String>,
+}
+
+/// What is said of an intent.
+#[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IntentDescription {
+    /// What follows *Did you mean to*: `set an alarm`.
+    #[schema(nullable = false)]
+    pub say: Option<String>,
+    /// What is said once it is understood, with slots in braces.
+    #[schema(nullable = false)]
+    pub reply: Option<Vec<String>>,
+    /// The slots without which it cannot be carried out.
+    #[schema(nullable = false)]
+    pub required: Option<Vec<String>>,
+    /// Some requests, those of the description or typical ones of the training set.
+    #[schema(nullable = false)]
+    pub examples: Option<Vec<String>>,
 }
 
 /// What Rasa's `POST /model/parse` answers, and the annotation. Offsets are characters of the text.

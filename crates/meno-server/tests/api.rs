@@ -8,9 +8,10 @@ use meno::memory::Remembered;
 use meno_server::Config;
 use serde_json::{Value, json};
 use support::schema::{
-    Annotated, Annotation, Concept, Decision, ModelInfo, Outcome, Page, RasaParse, Ready, Turn, Undone,
+    Annotated, Annotation, Concept, Decision, Imported, ModelInfo, Outcome, Page, RasaParse, Ready, Turn,
+    Undone,
 };
-use support::{Running, config, model, other_model};
+use support::{Running, config, model, other_model, trusting_model};
 
 #[test]
 fn annotate_says_what_the_engine_says() {
@@ -321,6 +322,29 @@ fn what_is_exported_can_be_imported() {
     assert_eq!((concepts[0].phrase.as_str(), concepts[0].value.as_deref()), ("red moon", Some("Moon")));
 }
 
+#[test]
+fn many_concepts_are_learnt_at_once_or_none() {
+    let server = Running::start(config());
+    let import = |content_type: &str, text: &str| {
+        let headers = [("content-type", content_type)];
+        server.client().send("POST", "/v1/concepts/import", &headers, Some(text.as_bytes()))
+    };
+    let lines = "{\"phrase\": \"red moon\", \"slot\": \"album\", \"owner\": \"ben\", \"uses\": 3}\n\n{\"phrase\": \"Zorb\", \"slot\": \"city\"}\n";
+    let imported: Imported = import("application/x-ndjson", lines).ok(200);
+    assert_eq!((imported.concepts, imported.new), (2, 2));
+    let again: Imported = import("application/x-ndjson", lines).ok(200);
+    assert_eq!((again.concepts, again.new), (2, 0));
+    let list = || server.get("/v1/concepts").ok::<Page>(200).concepts;
+    assert_eq!((list().len(), list()[0].uses, list()[0].owner.clone()), (2, 3, None));
+    let bad = format!("{lines}{{\"phrase\": \"x\"}}\n");
+    assert_eq!(import("application/x-ndjson", &bad).refusal(), (422, "bad_concept".to_owned()));
+    assert_eq!(import("application/json", lines).refusal(), (415, "media_type".to_owned()));
+    let undo = || server.send("POST", "/v1/concepts/undo", &Value::Null).ok::<Undone>(200);
+    undo();
+    assert_eq!(undo().changes.len(), 2);
+    assert!(list().is_empty());
+}
+
 /// A concept that would run in a page that trusts it. The server gives it as data that no browser reads as a page.
 #[test]
 fn a_concept_is_never_a_script() {
@@ -386,6 +410,43 @@ fn the_model_is_told() {
     let mut intents = info.intents;
     intents.sort();
     assert_eq!(intents, ["play", "weather"]);
+    assert_eq!(info.trust, None);
+    let server = Running::start(Config { model: trusting_model(), ..config() });
+    let trust = server.get("/v1/model").ok::<ModelInfo>(200).trust.unwrap();
+    assert!((0.0..=1.0).contains(&trust.act_from) && trust.asked.len() == 21, "{trust:?}");
+    assert!(trust.asked.is_sorted() && trust.asked[20] <= 1.0, "{trust:?}");
+    let described = info.description.intents.unwrap();
+    assert!(described.values().all(|intent| !intent.examples.as_ref().unwrap().is_empty()), "{described:?}");
+}
+
+#[test]
+fn a_stated_confidence_makes_a_dialogue_ask_more_or_less() {
+    let server = Running::start(Config { model: trusting_model(), ..config() });
+    let say = |session: &str, act_from: f64| {
+        let turn = json!({ "session": session, "text": "weather in paris", "act_from": act_from });
+        server.post("/v1/dialogue", &turn)
+    };
+    assert_eq!(say("more", 1.0).ok::<Turn>(200).reply.outcome, Outcome::Ask);
+    let less: Turn = say("less", 0.0).ok(200);
+    assert_eq!(less.reply.outcome, Outcome::Act);
+    // The annotation is that of the same confidence.
+    let annotate = |act_from: f64| {
+        let request = json!({ "text": "weather in paris", "act_from": act_from });
+        server.post("/v1/annotate", &request).ok::<Annotation>(200)
+    };
+    assert_eq!((annotate(0.0), annotate(1.0).decision), (less.annotation, Decision::Ask));
+    assert_eq!(say("more", 1.5).refusal(), (422, "wrong_shape".to_owned()));
+    // It holds for that turn alone.
+    let turn = json!({ "session": "own", "text": "weather in paris" });
+    let own: Turn = server.post("/v1/dialogue", &turn).ok(200);
+    assert_eq!(own.annotation, server.post("/v1/annotate", &json!({ "text": "weather in paris" })).ok(200));
+    // A model that does not say how likely it is right has a threshold to move.
+    let server = Running::start(config());
+    let say = |turn: Value| server.post("/v1/dialogue", &turn);
+    let turn = json!({ "session": "s", "text": "play abbey road now", "act_from": 0.5 });
+    assert_eq!(say(turn).refusal(), (422, "wrong_shape".to_owned()));
+    let turn = json!({ "session": "s", "text": "play abbey road now", "threshold": -1e6 });
+    assert_eq!(say(turn).ok::<Turn>(200).reply.outcome, Outcome::Ask);
 }
 
 /// The shape of `ParseResult`, `Intent` and `Entity` in Rasa's specification, docs/static/spec/rasa.yml of
@@ -485,6 +546,7 @@ fn the_description_names_every_address_and_holds_together() {
             "post /model/parse",
             "post /v1/annotate",
             "post /v1/concepts",
+            "post /v1/concepts/import",
             "post /v1/concepts/undo",
             "post /v1/dialogue",
             "post /v1/model/reload",

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
-use crate::decision::{Doubt, Growth, NamedThreshold, Policy, Threshold, Trust};
+use crate::decision::{Doubt, Growth, N_ASKED, NamedThreshold, Policy, Threshold, Trust};
 use crate::description::Description;
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape};
 use crate::encoder::{SpanTagger, SpanTaggerEncoder, SpanTaggerShape};
@@ -473,11 +473,13 @@ fn policy(document: &Document, default: Scorer) -> Result<Policy, String> {
     }
     let Policy { scorer, threshold, doubt, out_of_scope, reject, reject_foreign, growth, trust } = &policy;
     let is_sound = |trust: &Trust| {
-        let Trust { confidence, out_of_scope, reject_above, act_from, .. } = trust;
+        let Trust { confidence, out_of_scope, reject_above, act_from, asked, .. } = trust;
         confidence.is_whole()
             && out_of_scope.is_whole()
             && reject_above.is_none_or(f64::is_finite)
             && (0.0..=1.0).contains(act_from)
+            && (asked.is_empty() || asked.len() == N_ASKED)
+            && asked.iter().all(|share| (0.0..=1.0).contains(share))
     };
     if trust.as_ref().is_some_and(|trust| !is_sound(trust) || !policy.is_span_level()) {
         return Err(damaged("a confidence with other weights than it needs"));

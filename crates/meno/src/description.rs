@@ -136,6 +136,12 @@ impl Description {
         self.check_intents(slots, intents)
     }
 
+    /// Whether it is not more than a model may have.
+    #[cfg(feature = "train")]
+    pub(crate) fn is_small(&self) -> bool {
+        self.check_size().is_ok()
+    }
+
     fn check_size(&self) -> Result<(), Flaw> {
         let n_bytes = serde_json::to_string(self).map_or(usize::MAX, |json| json.len());
         if n_bytes > Self::MAX_BYTES {

@@ -40,6 +40,10 @@ pub(crate) struct AnnotateRequest {
     #[serde(default)]
     #[schema(nullable = false, example = 0.5)]
     threshold: Option<f64>,
+    /// From which confidence it acts, in place of the model's own.
+    #[serde(default)]
+    #[schema(nullable = false, minimum = 0, maximum = 1, example = 0.6)]
+    act_from: Option<f64>,
     /// When it is said, in RFC 3339, for what times and dates stand for; now if it is left out.
     #[serde(default)]
     #[schema(nullable = false, example = "2026-11-17T08:00:00+01:00")]
@@ -102,11 +106,12 @@ pub(crate) async fn annotate(
         ReadingName::Text => Tokenization::Raw,
         ReadingName::Words => Tokenization::Pretokenized,
     };
-    let (has_syntax, threshold, shape) = (request.syntax, request.threshold, request.values.into());
+    let (has_syntax, stated) = (request.syntax, (request.threshold, request.act_from));
+    let shape = request.values.into();
     let clock = app.clock(request.now.as_deref(), request.zone.as_deref())?;
     let said = app.said(texts.iter().map(String::as_str));
     let work = move |context: &mut Context<'_>| {
-        let policy = policy(context, threshold)?;
+        let policy = policy(context, stated)?;
         let mut json = Vec::with_capacity(512 * texts.len());
         // All texts of a request are said at the same moment.
         let now = OnceCell::new();
@@ -131,13 +136,22 @@ pub(crate) async fn annotate(
     Ok(said.with(reply::json(StatusCode::OK, json)))
 }
 
-/// What decides if the threshold is another than the model's.
-fn policy(context: &Context<'_>, threshold: Option<f64>) -> Result<Option<Policy>, Problem> {
-    let policy = |value| context.worker.model().policy().with_threshold(value);
-    threshold
-        .map(policy)
-        .transpose()
-        .map_err(|error| Problem::new(Code::WrongShape, error.to_string(), error.hint().unwrap_or_default()))
+/// What decides if a threshold or a confidence to act from is stated.
+pub(super) fn policy(
+    context: &Context<'_>,
+    (threshold, act_from): (Option<f64>, Option<f64>),
+) -> Result<Option<Policy>, Problem> {
+    let own = context.worker.model().policy();
+    let stated = || {
+        let policy = threshold.map(|value| own.with_threshold(value)).transpose()?;
+        match act_from {
+            Some(value) => policy.as_ref().unwrap_or(own).with_act_from(value).map(Some),
+            None => Ok(policy),
+        }
+    };
+    stated().map_err(|error: meno::Error| {
+        Problem::new(Code::WrongShape, error.to_string(), error.hint().unwrap_or_default())
+    })
 }
 
 /// The texts of a request, and whether it is one that stands alone.

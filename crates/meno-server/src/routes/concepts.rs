@@ -8,13 +8,13 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use meno::corpus;
 use meno::memory::{Concept, Draft, to_corpus};
-use meno_store::{Amendment, Query, Scope, write_concepts};
+use meno_store::{Amendment, Edit, Query, Scope, now, read_concepts, write_concepts};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::access::{By, Right, owner};
-use crate::extract::{Json, Parameters, blocking};
+use crate::extract::{Json, JsonLines, Parameters, blocking};
 use crate::problem::{Code, Problem};
 use crate::{App, reply, schema};
 
@@ -283,6 +283,37 @@ pub(crate) async fn export(
     })
     .await?;
     Ok(reply::typed(StatusCode::OK, "application/x-ndjson", text))
+}
+
+/// Learn many concepts at once, from lines as `export` gives them
+///
+/// All of them are learnt, or none; one undo takes them back. They become the owner's; only an admin who acts for all, with
+/// `owner=*`, keeps the owners that the lines name.
+#[utoipa::path(
+    post,
+    path = "/v1/concepts/import",
+    params(OwnerQuery),
+    request_body(content = String, content_type = "application/x-ndjson", description = "Lines of JSON, each with `phrase` and `slot`"),
+    responses((status = 200, description = "They are learnt, and on disk", body = schema::Imported))
+)]
+pub(crate) async fn import(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    Parameters(query): Parameters<OwnerQuery>,
+    JsonLines(text): JsonLines,
+) -> Result<Response, Problem> {
+    caller.demand(Right::Teach)?;
+    let scope = caller.scope(query.owner.as_deref())?;
+    let mut concepts = read_concepts("the file".as_ref(), &text, now()).map_err(|error| {
+        Problem::new(Code::BadConcept, error.to_string(), error.hint().unwrap_or_default())
+    })?;
+    if let Scope::Of(owner) = &scope {
+        concepts.iter_mut().for_each(|concept| concept.owner = owner.clone());
+    }
+    let edits = concepts.into_iter().map(|concept| Edit::Import(Box::new(concept))).collect();
+    let changes = blocking(&app, move |app| Ok(app.memory.edit(&scope, edits)?)).await?;
+    let n_new = changes.iter().filter(|change| change.before.is_none()).count();
+    Ok(reply::value(StatusCode::OK, &json!({ "concepts": changes.len(), "new": n_new })))
 }
 
 fn lines(concepts: &[Concept]) -> Vec<u8> {

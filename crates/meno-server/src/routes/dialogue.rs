@@ -42,6 +42,14 @@ pub(crate) struct TurnRequest {
     /// How values are written.
     #[serde(default)]
     values: ShapeName,
+    /// Above which uncertainty something is unknown, in place of the model's own threshold, for this turn.
+    #[serde(default)]
+    #[schema(nullable = false, example = 0.5)]
+    threshold: Option<f64>,
+    /// From which confidence it acts, in place of the model's own, for this turn: the lower, the fewer questions.
+    #[serde(default)]
+    #[schema(nullable = false, minimum = 0, maximum = 1, example = 0.6)]
+    act_from: Option<f64>,
 }
 
 /// As [`schema::Turn`].
@@ -65,8 +73,9 @@ struct Turn<'a> {
 pub(crate) async fn turn(
     State(app): State<Arc<App>>,
     By(caller): By,
-    Json(TurnRequest { session: name, text, now, zone, values }): Json<TurnRequest>,
+    Json(request): Json<TurnRequest>,
 ) -> Result<Response, Problem> {
+    let TurnRequest { session: name, text, threshold, act_from, now, zone, values } = request;
     caller.demand(Right::Teach)?;
     demand_name(&name)?;
     demand_short(&app, "the text", &text)?;
@@ -76,13 +85,17 @@ pub(crate) async fn turn(
     let mut state = session.lock().await;
     let (before, assistant, owner) = (state.clone(), app.assistant.clone(), caller.owner.clone());
     let work = move |context: &mut Context<'_>| {
-        let (mut turn, edits) = assistant.listen(&mut context.worker, context.memory, &owner, before, &text);
+        // A dialogue reads some texts anew, so that what decides is best a part of the model.
+        let by = |policy| context.worker.model().clone().with_policy(policy).worker();
+        let mut other = annotate::policy(context, (threshold, act_from))?.map(by);
+        let worker = other.as_mut().unwrap_or(&mut context.worker);
+        let (mut turn, edits) = assistant.listen(worker, context.memory, &owner, before, &text);
         turn.resolve(context.worker.model(), values.into(), || clock.now());
         let mut annotation = Vec::new();
         annotate::write(&mut annotation, turn.heard, None);
-        (turn.state, raw(&turn.reply), annotation, edits)
+        Ok::<_, Problem>((turn.state, raw(&turn.reply), annotation, edits))
     };
-    let (after, reply, annotation, edits) = app.engine.run(work).await?;
+    let (after, reply, annotation, edits) = app.engine.run(work).await??;
     // If it cannot be learnt, the turn has not happened.
     let changes: Vec<Change> = match edits.is_empty() {
         true => Vec::new(),

@@ -73,6 +73,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(concepts::list, concepts::teach))
         .routes(routes!(concepts::undo))
         .routes(routes!(concepts::export))
+        .routes(routes!(concepts::import))
         .routes(routes!(concepts::show, concepts::amend, concepts::forget))
         .routes(routes!(model::show))
         .routes(routes!(model::load))

@@ -22,7 +22,7 @@ use crate::{App, reply, schema};
 )]
 pub(crate) async fn show(State(app): State<Arc<App>>, By(caller): By) -> Result<Response, Problem> {
     caller.demand(Right::Read)?;
-    Ok(told(&app.engine.model()))
+    Ok(told(&app, &app.engine.model()))
 }
 
 /// Load the model file again
@@ -42,7 +42,7 @@ pub(crate) async fn load(State(app): State<Arc<App>>, By(caller): By) -> Result<
         })
     })
     .await?;
-    Ok(told(&loaded))
+    Ok(told(&app, &loaded))
 }
 
 /// Reads the model and the tokens again; what cannot be read leaves everything as it is.
@@ -52,9 +52,12 @@ pub(crate) fn reload(app: &App) -> Loading<Arc<Loaded>> {
     Ok(app.engine.renew(loaded))
 }
 
-fn told(loaded: &Loaded) -> Response {
+fn told(app: &App, loaded: &Loaded) -> Response {
     let model = &loaded.model;
     let policy = model.policy();
+    let trust =
+        policy.trust.as_ref().map(|trust| json!({ "act_from": trust.act_from, "asked": trust.asked }));
+    let book = app.assistant.book.clone().describing(model.description());
     let (architecture, recipe) =
         if policy.is_span_level() { ("span-tagger", "tagger") } else { ("slot-gated", "paper") };
     let info = json!({
@@ -64,6 +67,8 @@ fn told(loaded: &Loaded) -> Response {
         "intents": model.features().intents.names().iter().filter(|name| !name.is_empty()).collect::<Vec<_>>(),
         "threshold": policy.named_threshold(),
         "reject": policy.reject,
+        "trust": trust,
+        "description": book.description(),
         "record": model.record(),
         "file": loaded.file,
         "size": loaded.size,

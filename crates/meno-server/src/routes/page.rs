@@ -20,14 +20,20 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const INDEX: &str = include_str!("../../page/index.html");
 
 /// The address of each file, its type and its text.
-const FILES: [(&str, &str, &str); 10] = [
+const FILES: [(&str, &str, &str); 16] = [
     ("/page/style.css", STYLE, include_str!("../../page/style.css")),
     ("/page/answer.js", SCRIPT, include_str!("../../page/answer.js")),
     ("/page/app.js", SCRIPT, include_str!("../../page/app.js")),
-    ("/page/concepts.js", SCRIPT, include_str!("../../page/concepts.js")),
+    ("/page/bubble.js", SCRIPT, include_str!("../../page/bubble.js")),
+    ("/page/data.js", SCRIPT, include_str!("../../page/data.js")),
+    ("/page/details.js", SCRIPT, include_str!("../../page/details.js")),
+    ("/page/dial.js", SCRIPT, include_str!("../../page/dial.js")),
     ("/page/dom.js", SCRIPT, include_str!("../../page/dom.js")),
-    ("/page/sentence.js", SCRIPT, include_str!("../../page/sentence.js")),
+    ("/page/form.js", SCRIPT, include_str!("../../page/form.js")),
+    ("/page/memory.js", SCRIPT, include_str!("../../page/memory.js")),
+    ("/page/request.js", SCRIPT, include_str!("../../page/request.js")),
     ("/page/server.js", SCRIPT, include_str!("../../page/server.js")),
+    ("/page/speech.js", SCRIPT, include_str!("../../page/speech.js")),
     ("/page/talk.js", SCRIPT, include_str!("../../page/talk.js")),
     ("/page/tree.js", SCRIPT, include_str!("../../page/tree.js")),
     ("/page/words.js", SCRIPT, include_str!("../../page/words.js")),

@@ -29,13 +29,25 @@ use tempfile::TempDir;
 
 /// A span tagger for albums and cities; `play zorblax road now` makes it ask about `zorblax road`.
 pub fn model() -> PathBuf {
+    trained("small.meno")
+}
+
+/// The same with the policy that training gave it, which says how likely a reading is right.
+pub fn trusting_model() -> PathBuf {
+    trained("trusting.meno")
+}
+
+fn trained(name: &str) -> PathBuf {
     static DIR: OnceLock<TempDir> = OnceLock::new();
     let dir = DIR.get_or_init(|| {
         let dir = tempfile::tempdir().unwrap();
-        train().save(&dir.path().join("small.meno")).unwrap();
+        let model = train();
+        model.save(&dir.path().join("trusting.meno")).unwrap();
+        let small = policy(&model);
+        model.with_policy(small).save(&dir.path().join("small.meno")).unwrap();
         dir
     });
-    dir.path().join("small.meno")
+    dir.path().join(name)
 }
 
 /// Another model, of the paper's kind.
@@ -72,7 +84,11 @@ fn train() -> Model {
         architecture: Architecture::SpanTagger(tagger),
         ..TrainSettings::slot_gated()
     };
-    let model = meno::train(&corpus, &corpus, &settings).unwrap();
+    meno::train(&corpus, &corpus, &settings).unwrap()
+}
+
+/// One by which *zorblax road* is unknown.
+fn policy(model: &Model) -> Policy {
     let mut worker = model.worker();
     let mut uncertainty = |text: &str, phrase: &str| {
         let annotation = worker.annotate(text, Tokenization::Raw);
@@ -91,8 +107,7 @@ fn train() -> Model {
         median: known,
         offers: Vec::new(),
     };
-    let policy = Policy { threshold: Some(threshold), ..Policy::never(model.policy().scorer) };
-    model.with_policy(policy)
+    Policy { threshold: Some(threshold), ..Policy::never(model.policy().scorer) }
 }
 
 fn filled((intent, template): (&str, &str), (album, city): (&str, &str)) -> Utterance {

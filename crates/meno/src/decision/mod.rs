@@ -21,7 +21,7 @@ pub use growth::{Growth, MaskedSlots, Predictions};
 pub use spans::{Doubt, SPAN_BUDGET, ScoredSpan};
 pub use threshold::{BUDGET, Offer, ScoredUtterance, Threshold};
 pub use trust::{Expected, Trust, WRONG_ACT_COST};
-pub(crate) use trust::{act_from_cost, act_from_risk};
+pub(crate) use trust::{N_ASKED, act_from_cost, act_from_risk, asked};
 
 /// The share of in-domain utterances that are not rejected.
 const ACCEPTED: f64 = 0.995;
@@ -129,6 +129,25 @@ impl Policy {
             None => Threshold::stated(value),
         };
         Ok(self.by_stated(threshold))
+    }
+
+    /// The same with another confidence from which a reading is acted upon: the lower, the fewer questions. What is over the
+    /// threshold is asked about with any.
+    pub fn with_act_from(&self, value: f64) -> Result<Self> {
+        let refuse = |problem: String, hint: &str| Err(Error::Setting { problem, hint: hint.to_owned() });
+        match &self.trust {
+            _ if !(0.0..=1.0).contains(&value) => {
+                refuse(format!("it acts from a confidence of {value}"), "a confidence lies between 0 and 1")
+            }
+            None => refuse(
+                "the model does not say how likely its readings are right".to_owned(),
+                "state a threshold instead",
+            ),
+            Some(trust) => {
+                let trust = Trust { act_from: value, ..trust.clone() };
+                Ok(Policy { trust: Some(trust), ..self.clone() })
+            }
+        }
     }
 
     /// The same with a threshold that somebody states: it decides alone. A reading in which nothing is over it is acted upon,
@@ -345,6 +364,7 @@ mod tests {
             reject_above: Some(3.0),
             act_from,
             known: nothing,
+            asked: Vec::new(),
             new: nothing,
         }
     }
@@ -473,6 +493,25 @@ mod tests {
             assert!(trusting.decide(&unlike, &decoded).reject.is_some());
             assert_eq!(stated.decide(&unlike, &decoded).reject, None);
         }
+    }
+
+    #[test]
+    fn another_confidence_to_act_from_makes_it_ask_more_or_less() {
+        let decoded = Decoded { labels: vec![1], spans: vec![span(0, 1)], ..Decoded::default() };
+        let confidences = Confidences { reading: 0.7, spans: vec![0.7], ..Confidences::default() };
+        let assessment = Assessment { confidences: Some(confidences), spans: vec![5.0], ..two_spans() };
+        let assessment = Assessment { tokens: vec![5.0], ..assessment };
+        let policy = Policy { trust: Some(trust(0.6)), ..Policy::never(Scorer::Span(SpanScore::default())) };
+        for (act_from, is_asked) in [(0.0, false), (0.7, false), (0.71, true), (1.0, true)] {
+            let other = policy.with_act_from(act_from).unwrap();
+            assert_eq!(other.decide(&assessment, &decoded).spans, [is_asked], "{act_from}");
+            assert_eq!(other.trust.unwrap().reject_above, Some(3.0));
+        }
+        for (act_from, problem) in [(1.5, "it acts from a confidence of 1.5"), (f64::NAN, "it acts from")] {
+            assert!(policy.with_act_from(act_from).unwrap_err().to_string().starts_with(problem));
+        }
+        let without = Policy { trust: None, ..policy };
+        assert!(without.with_act_from(0.5).is_err());
     }
 
     #[test]

@@ -32,6 +32,25 @@ pub struct Trust {
     pub known: Expected,
     /// What it gives where slot values are new.
     pub new: Expected,
+    /// Of held-out utterances like those of the corpus, the share that would be asked about if readings were acted upon from a
+    /// confidence of 0, 0.05, 0.1 and so on to 1; models before it have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<f64>,
+}
+
+/// How many confidences to act from the shares of [`Trust::asked`] are counted for.
+pub(crate) const N_ASKED: usize = 21;
+
+/// Those shares, of readings with their confidence and whether something in them is unknown, which is asked about anyway.
+pub(crate) fn asked(readings: &[(f64, bool)]) -> Vec<f64> {
+    let share = |step: usize| {
+        let act_from = step as f64 / (N_ASKED - 1) as f64;
+        let is_asked = |&&(confidence, is_unknown): &&(f64, bool)| is_unknown || confidence < act_from;
+        // Four places tell one in ten thousand.
+        let share = readings.iter().filter(is_asked).count() as f64 / readings.len() as f64;
+        (1e4 * share).round() / 1e4
+    };
+    if readings.is_empty() { Vec::new() } else { (0..N_ASKED).map(share).collect() }
 }
 
 /// What became of utterances that were not trained on.
@@ -51,7 +70,14 @@ impl Trust {
     /// The same confidence, but with any of it a reading is acted upon, none is rejected by it; what that gives was never counted.
     pub(super) fn of_any_confidence(&self) -> Self {
         let nothing = Expected::default();
-        Trust { act_from: 0.0, reject_above: None, known: nothing, new: nothing, ..self.clone() }
+        Trust {
+            act_from: 0.0,
+            reject_above: None,
+            known: nothing,
+            new: nothing,
+            asked: Vec::new(),
+            ..self.clone()
+        }
     }
 }
 
@@ -121,6 +147,14 @@ pub(super) fn demand_enough(risk: f64, n_utterances: usize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_share_that_is_asked_about_rises_with_the_confidence_asked_for() {
+        let shares = asked(&[(0.9, false), (0.5, false), (0.99, true)]);
+        assert_eq!(shares.len(), N_ASKED);
+        assert_eq!((shares[0], shares[10], shares[11], shares[20]), (0.3333, 0.3333, 0.6667, 1.0));
+        assert!(asked(&[]).is_empty());
+    }
 
     /// `.` is right, `x` is wrong, from the most certain to the least.
     fn readings(notation: &str) -> Vec<(f64, bool)> {

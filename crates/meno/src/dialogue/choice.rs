@@ -30,8 +30,8 @@ impl Dialogue<'_> {
         lessons: Vec<Lesson>,
     ) -> (State, Reply) {
         said.push(self.intent_question(&choosing));
-        let outcome =
-            Outcome::Ask { phrase: None, place: None, slot: None, options: choosing.request.intents.clone() };
+        let options = choosing.request.intents.clone();
+        let outcome = Outcome::Ask { phrase: None, place: None, slot: None, options, proposed: None };
         let state = State { choosing: Some(choosing), thread, ..State::default() };
         (state, Reply { text: said.join(" "), outcome, lessons, forget: Vec::new() })
     }
@@ -99,8 +99,8 @@ impl Dialogue<'_> {
             Some(aside) => format!("{aside} {question}"),
             None => self.book.say("again", &[("question", &question)]),
         };
-        let outcome =
-            Outcome::Ask { phrase: None, place: None, slot: None, options: choosing.request.intents.clone() };
+        let options = choosing.request.intents.clone();
+        let outcome = Outcome::Ask { phrase: None, place: None, slot: None, options, proposed: None };
         let state = State { choosing: Some(choosing), thread, ..State::default() };
         (state, Reply { text: said, outcome, lessons: Vec::new(), forget: Vec::new() })
     }

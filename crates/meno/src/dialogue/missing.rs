@@ -138,8 +138,13 @@ impl Dialogue<'_> {
 
 impl Missing {
     fn wait(self, thread: Thread, said: Vec<String>, lessons: Vec<Lesson>) -> (State, Reply) {
-        let outcome =
-            Outcome::Ask { phrase: None, place: None, slot: Some(self.slot.clone()), options: Vec::new() };
+        let outcome = Outcome::Ask {
+            phrase: None,
+            place: None,
+            slot: Some(self.slot.clone()),
+            options: Vec::new(),
+            proposed: None,
+        };
         let state = State { missing: Some(self), thread, ..State::default() };
         (state, Reply { text: said.join(" "), outcome, lessons, forget: Vec::new() })
     }

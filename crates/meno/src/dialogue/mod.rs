@@ -142,6 +142,9 @@ pub enum Outcome {
         slot: Option<String>,
         /// The types, or the intents, that are offered.
         options: Vec<String>,
+        /// A new type that waits for a yes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        proposed: Option<String>,
     },
     /// It is understood.
     Act {
@@ -686,6 +689,7 @@ impl Pending {
             place: Some(self.slot().place.clone()),
             slot: None,
             options: self.options.clone(),
+            proposed: self.proposed.clone(),
         };
         let state = State { pending: Some(self), thread, ..State::default() };
         (state, Reply { text: said.join(" "), outcome, lessons, forget: Vec::new() })

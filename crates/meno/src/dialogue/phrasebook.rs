@@ -149,6 +149,11 @@ impl Phrasebook {
         self
     }
 
+    /// What slots and intents are called.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
     /// A slot type as a question calls it: `a playlist`.
     pub(crate) fn type_with_article(&self, slot: &str) -> String {
         if let Some(say) = self.description.slots.get(slot).and_then(|words| words.say.clone()) {

@@ -3,7 +3,7 @@
 use super::policy::HeldOut;
 use super::{Model, Worker};
 use crate::decision::{
-    Expected, Policy, PolicySettings, Trust, WRONG_ACT_COST, act_from_cost, act_from_risk,
+    Expected, Policy, PolicySettings, Trust, WRONG_ACT_COST, act_from_cost, act_from_risk, asked,
     reject_readings_above,
 };
 use crate::features::first_intent;
@@ -46,13 +46,16 @@ impl Readings {
 
     /// What is fitted, and what it gives on one half if it is fitted on the other.
     pub(crate) fn trust(&self, settings: &PolicySettings) -> Trust {
-        let (mut known, mut new) = (Vec::new(), Vec::new());
+        let (mut known, mut new, mut questions) = (Vec::new(), Vec::new(), Vec::new());
         for half in 0..2 {
             let confidence = self.fit(|idx| idx % 2 != half);
             for (from, to) in [(&self.natural, &mut known), (&self.new, &mut new)] {
                 let others = from.iter().skip(half).step_by(2);
                 to.extend(others.map(|judged| (confidence.of(&judged.signals).reading, judged.reading)));
             }
+            let others = self.natural.iter().skip(half).step_by(2);
+            questions
+                .extend(others.map(|judged| (confidence.of(&judged.signals).reading, judged.has_unknown)));
         }
         let act_from = match settings.risk {
             Some(risk) => act_from_risk(risk, &known),
@@ -71,6 +74,7 @@ impl Readings {
             act_from,
             known: Expected::count(&known, act_from),
             new: Expected::count(&new, act_from),
+            asked: asked(&questions),
         }
     }
 
@@ -126,6 +130,9 @@ impl Worker {
             });
         let reading = intent && spans.len() == gold.len() && spans.iter().all(|right| *right);
         let foreignness = self.foreignness();
-        Judged { signals, reading, spans, outside, intent, foreignness, weight }
+        let threshold = self.model.policy.threshold.as_ref();
+        let is_unknown = |&uncertainty: &f64| threshold.is_some_and(|stored| stored.is_unknown(uncertainty));
+        let has_unknown = self.assessment.spans.iter().any(is_unknown);
+        Judged { signals, reading, spans, outside, intent, foreignness, has_unknown, weight }
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod slot_gated;
 mod span_tagger;
 #[cfg(test)]
 mod tests;
+mod typical;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -485,12 +486,12 @@ impl<'a> Fit<'a> {
     }
 }
 
-/// What the corpus says of what the model has; where it says nothing, what the names of its slots tell.
+/// What the corpus says of what the model has; where it says nothing, what the names of its slots tell and a few requests.
 fn description(train: &Corpus, features: &Features) -> Description {
     let slots = features.labels.slots();
     let slots = slots.iter().map(String::as_str);
     if train.description.is_empty() {
-        return Description::guess(slots);
+        return typical::with_examples(Description::guess(slots), &train.utterances);
     }
     let intents = features.intents.names().iter().map(|name| &**name);
     train.description.only(&slots.collect(), &intents.collect())

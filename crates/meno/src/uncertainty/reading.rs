@@ -226,6 +226,8 @@ pub(crate) struct Judged {
     pub intent: bool,
     /// How foreign its words are to the training set.
     pub foreignness: f64,
+    /// Whether a span in it is over the threshold.
+    pub has_unknown: bool,
     /// How much it counts.
     pub weight: f64,
 }

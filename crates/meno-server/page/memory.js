@@ -1,13 +1,39 @@
-// The table of concepts that were taught.
+// What was taught: found, changed, taken back, taken out and in.
 
-import { $, button, debounced, el, hidden } from "./dom.js";
-import { attempt, call } from "./server.js";
-import { quoted } from "./words.js";
+import { ownColour } from "./bubble.js";
+import { $, button, debounced, download, el, hidden } from "./dom.js";
+import { attempt, call, callText } from "./server.js";
+import { kind, plain, quoted } from "./words.js";
 
 /** The event of the document that tells that something was learnt or forgotten. */
 export const MEMORY_CHANGED = "memory-changed";
 
+/** More than these are not counted. */
+const COUNTED = 1000;
+
 let page = { next: null, turn: 0 };
+let model = null;
+
+/** Takes a model: what its slots are called. */
+export function setModel(next) {
+  model = next;
+  $("slots").replaceChildren(...model.slots.map((slot) => el("option", { value: slot })));
+}
+
+/** How much was taught, and what last. */
+export async function drawRemembered() {
+  const list = await call("GET", `/v1/concepts?limit=${COUNTED}`).catch(() => null);
+  if (!list) return;
+  const { concepts, next } = list;
+  $("memory-count").textContent = next == null ? concepts.length : `${concepts.length}+`;
+  $("memory-count").hidden = $("remembered").hidden = concepts.length === 0;
+  const row = ({ phrase, slot, value, uses }) => {
+    const facts = [plain(slot), value && `means ${value}`, uses > 0 && `used ${uses === 1 ? "once" : `${uses} times`}`];
+    return el("li", {}, el("strong", {}, phrase), ` · ${facts.filter(Boolean).join(" · ")}`);
+  };
+  const latest = [...concepts].sort((a, b) => b.updated - a.updated).slice(0, 3);
+  $("recent").replaceChildren(...latest.map(row));
+}
 
 export async function listConcepts(after = 0) {
   const turn = ++page.turn;
@@ -27,14 +53,15 @@ export async function listConcepts(after = 0) {
 
 function conceptRow(concept) {
   const { id, phrase, slot, value, owner, uses } = concept;
+  const whose = owner ? [el("span", { class: "fine" }, ` of ${owner}`)] : [];
   const row = el("tr", { "data-id": id });
   const action = (name, run) => button([name, hidden(` ${phrase}`)], run, "quiet");
   row.append(
     el("td", { class: "phrase" }, phrase),
-    el("td", {}, slot),
-    el("td", { class: "value" }, value ?? ""),
-    el("td", { class: "wide" }, owner ?? "everyone"),
-    el("td", { class: "wide number" }, String(uses)),
+    el("td", { class: "kind" }, el("span", { class: `value ${ownColour(slot)}` }, plain(slot)), ...whose),
+    el("td", { class: "value-of" }, value ?? ""),
+    el("td", { class: "learnt" }, ...learnt(concept)),
+    el("td", { class: "number uses" }, uses === 0 ? "never" : uses === 1 ? "once" : `${uses} times`),
     el(
       "td",
       { class: "actions" },
@@ -45,11 +72,26 @@ function conceptRow(concept) {
   return row;
 }
 
+/** Where and when it was learnt. */
+function learnt({ phrase, source, created }) {
+  const when = el("time", { datetime: new Date(created).toISOString() }, new Date(created).toLocaleDateString());
+  if (!source?.words?.length) return ["typed in, ", when];
+  return ["in ", el("q", {}, ...setOff(source.words.join(" "), phrase)), ", ", when];
+}
+
+/** A text with a phrase in it set off, whatever its case. */
+function setOff(text, phrase) {
+  const at = text.toLowerCase().indexOf(phrase.toLowerCase());
+  if (at < 0) return [text];
+  const end = at + phrase.length;
+  return [text.slice(0, at), el("strong", {}, text.slice(at, end)), text.slice(end)];
+}
+
 function editRow(row, concept) {
   const field = (name, value, extra = {}) =>
     el("input", { type: "text", "aria-label": name, value: value ?? "", autocomplete: "off", ...extra });
   const phrase = field("Phrase", concept.phrase, { required: true });
-  const slot = field("Slot", concept.slot, { required: true, list: "slots" });
+  const slot = field("Kind", concept.slot, { required: true, list: "slots" });
   const value = field("Stands for", concept.value);
   const close = () => {
     const fresh = conceptRow(concept);
@@ -71,8 +113,8 @@ function editRow(row, concept) {
     el("td", {}, phrase),
     el("td", {}, slot),
     el("td", {}, value),
-    el("td", { class: "wide" }),
-    el("td", { class: "wide" }),
+    el("td", { class: "learnt" }, ...learnt(concept)),
+    el("td", { class: "number uses" }),
     buttons,
   );
   phrase.focus();
@@ -94,7 +136,7 @@ async function add(event) {
   if (!concept) return;
   event.target.reset();
   $("add-phrase").focus();
-  told(`Learnt ${quoted(concept.phrase)}.`);
+  told(`Learnt that ${quoted(concept.phrase)} is ${kind(concept.slot, model)}.`);
 }
 
 async function undo() {
@@ -108,6 +150,25 @@ async function undo() {
   told(sentences.length ? sentences.slice(0, 3).join(" ") : "There is nothing to undo.");
 }
 
+/** Takes concepts out as they are, or the sentences in which they were learnt. */
+export async function take(form, name) {
+  const text = await attempt(() => callText("GET", `/v1/concepts/export?as=${form}`));
+  if (text === undefined) return;
+  if (text) download(name, text);
+  $("done").textContent = text ? "" : "There is nothing to export.";
+}
+
+async function bring() {
+  const [file] = $("import-file").files;
+  if (!file) return;
+  const sent = { type: "application/x-ndjson", text: await file.text() };
+  const answer = await attempt(() => callText("POST", "/v1/concepts/import", sent));
+  $("import-file").value = "";
+  if (answer === undefined) return;
+  const { concepts, new: fresh } = JSON.parse(answer);
+  told(`Imported ${concepts} from ${file.name}, ${fresh} of them new.`);
+}
+
 /** Says what was done, and that it was. */
 function told(text) {
   $("done").textContent = text;
@@ -116,6 +177,9 @@ function told(text) {
 
 $("add").addEventListener("submit", add);
 $("undo").addEventListener("click", undo);
+$("export").addEventListener("click", () => take("jsonl", "taught.jsonl"));
+$("import").addEventListener("click", () => $("import-file").click());
+$("import-file").addEventListener("change", bring);
 $("search").addEventListener(
   "input",
   debounced(150, () => listConcepts()),
