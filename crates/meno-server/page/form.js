@@ -21,7 +21,7 @@ export function drawForm(request, model) {
 function rows({ intent, slots, asked }, model) {
   const row = (name, kind, ...value) => [el("dt", { class: kind }, name), el("dd", { class: kind }, ...value)];
   const list = [];
-  if (asked && asked.phrase == null) {
+  if (asked && asked.phrase == null && !asked.slot) {
     list.push(row("Request", "open", `${asked.options.map((name) => purpose(name, model)).join(" or ")}?`));
   } else if (intent) list.push(row("Request", "intent", capital(purpose(intent, model))));
   const fields = slots.map((slot) => ({ at: slot.start, row: row(plain(slot.slot), "filled", ...value(slot)) }));
@@ -32,7 +32,7 @@ function rows({ intent, slots, asked }, model) {
   list.push(...fields.sort((a, b) => a.at - b.at).map((field) => field.row));
   const required = model?.description?.intents?.[intent]?.required ?? [];
   const isThere = (name) => slots.some(({ slot }) => slot === name) || asked?.options?.includes(name);
-  for (const name of required.filter((name) => !isThere(name))) list.push(row(plain(name), "missing", "not said"));
+  for (const name of required.filter((name) => !isThere(name))) list.push(row(plain(name), asked?.slot === name ? "open" : "missing", asked?.slot === name ? "?" : "not said"));
   return list.flat();
 }
 

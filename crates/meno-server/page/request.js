@@ -13,7 +13,7 @@ export function follow(before, turn, { said, answer }) {
   const own = { turn, said, annotation, intent: annotation.intent?.name ?? null, slots: known(annotation) };
   if (reply.outcome === "ask") {
     const request = waiting && isAboutAnother(said, annotation, reply, waiting) ? waiting : own;
-    const { phrase = null, place = null, options = [], proposed = null } = reply;
+    const { phrase = null, place = null, slot = null, options = [], proposed = null } = reply;
     const lesson = reply.lessons?.at(-1);
     const slots = (lesson?.slots ?? request.slots).filter((slot) => !place || !overlap(slot, place));
     return {
@@ -21,7 +21,7 @@ export function follow(before, turn, { said, answer }) {
       intent: lesson?.intent ?? request.intent,
       slots,
       state: "ask",
-      asked: { phrase, place, options, proposed },
+      asked: { phrase, place, slot, options, proposed },
     };
   }
   if (reply.outcome === "act") {

@@ -103,12 +103,13 @@ function show(turn, at) {
 }
 
 /** Buttons for the answers to a question; the likely ones have a number to press. */
-function question({ phrase, options = [], proposed }) {
+function question({ phrase, slot, options = [], proposed }) {
   const isOfIntent = phrase == null;
-  const likely = proposed
-    ? [["yes", `Yes, ${kind(proposed, model)}`], ["no", "No"]]
-    : options.map((name) => (isOfIntent ? [purpose(name, model)] : [kind(name, model)]));
-  const others = proposed ? [] : [["something else", "Something else…"]];
+  const examples = model?.description?.slots?.[slot]?.examples ?? [];
+  let likely = options.map((name) => (isOfIntent ? [purpose(name, model)] : [kind(name, model)]));
+  if (proposed) likely = [["yes", `Yes, ${kind(proposed, model)}`], ["no", "No"]];
+  if (slot) likely = examples.map((example) => [example, example]);
+  const others = proposed || slot ? [] : [["something else", "Something else…"]];
   if (!isOfIntent) others.push(["I don't know", "I don’t know, go ahead"]);
   others.push(["never mind", "Never mind"]);
   const alone = !proposed && likely.length === 1 && !isOfIntent;

@@ -36,7 +36,9 @@ export function why({ state, asked, annotation, said }, model) {
   return "";
 }
 
-function whyItAsks({ phrase, options, proposed }, { spans = [], about }, model) {
+function whyItAsks({ phrase, slot: missing, options, proposed }, { spans = [], about }, model) {
+  if (missing) return `Meno cannot do that without *${kind(missing, model)}*.`;
+  if (proposed && model?.slots?.includes(proposed)) return "Meno may have got that wrong, so it makes sure before it learns it.";
   if (proposed) return `*${capital(plain(proposed))}* would be a new kind of thing, so Meno makes sure.`;
   if (phrase == null) return "What you said could mean more than one thing, and Meno would rather not guess.";
   const span = spans.find(({ text }) => text === phrase || text.includes(phrase) || phrase.includes(text));

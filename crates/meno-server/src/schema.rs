@@ -305,10 +305,13 @@ pub struct Reply {
     /// Where they stand in the request, in bytes.
     #[schema(nullable = false)]
     pub place: Option<Place>,
+    /// The slot that the request lacks, if that is asked for.
+    #[schema(nullable = false)]
+    pub slot: Option<String>,
     /// The types, or the intents, that are offered.
     #[schema(nullable = false)]
     pub options: Option<Vec<String>>,
-    /// A new type that the question proposes, which waits for a yes.
+    /// A type that the question proposes, which waits for a yes.
     #[schema(nullable = false)]
     pub proposed: Option<String>,
     /// The intent, if it is `act`.

@@ -190,29 +190,40 @@ fn score(data: &Data) -> Vec<Value> {
     [false, true].map(line).to_vec()
 }
 
-/// The default tagger after one epoch, with thresholds: seconds of the epoch on two threads, and one utterance.
+/// The default tagger after one epoch, with thresholds: seconds of the epoch on two threads, and one utterance, with the confidence in
+/// readings and without, in turn.
 fn annotate(dir: &Path, hidden: usize) -> meno::Result<Vec<Value>> {
     let [train, valid, test] = ["train", "valid", "test"].map(|name| read_split(dir, name));
     let (train, valid, test) = (train?, valid?, test?);
     let settings = TrainSettings { epochs: 1, hidden, ..TrainSettings::default() };
+    let model = |trust: bool| {
+        let options = Options { threads: 2, trust, ..Options::default() };
+        fit(&train, &valid, &settings, options, &mut ())?.finished()
+    };
     let start = Instant::now();
-    let options = Options { threads: 2, ..Options::default() };
-    let model = fit(&train, &valid, &settings, options, &mut ())?.finished()?;
+    let bare = model(false)?;
     let seconds = start.elapsed().as_secs_f64();
+    let mut workers = [model(true)?.worker(), bare.worker()];
     let texts: Vec<String> = test.utterances.iter().map(|utterance| utterance.words.join(" ")).collect();
-    let mut worker = model.worker();
-    let mut times = Vec::new();
+    let mut times = [Vec::new(), Vec::new()];
     for text in texts.iter().cycle().take(6 * texts.len()) {
-        let start = Instant::now();
-        std::hint::black_box(worker.annotate(text, Tokenization::Raw));
-        times.push(start.elapsed().as_secs_f64() * 1e6);
+        for (worker, times) in workers.iter_mut().zip(&mut times) {
+            let start = Instant::now();
+            std::hint::black_box(worker.annotate(text, Tokenization::Raw));
+            times.push(start.elapsed().as_secs_f64() * 1e6);
+        }
     }
-    // The first pass only warms up.
-    times.drain(..texts.len());
-    times.sort_by(f64::total_cmp);
+    let [times, bare] = times.map(|mut times| {
+        // The first pass only warms up.
+        times.drain(..texts.len());
+        times.sort_by(f64::total_cmp);
+        times
+    });
+    let p50 = |times: &[f64]| times[times.len() / 2];
     Ok(vec![json!({
         "what": "annotate", "data": dir.display().to_string(), "hidden": hidden, "seconds_per_epoch": seconds,
-        "p50_us": times[times.len() / 2], "p99_us": times[times.len() * 99 / 100],
+        "p50_us": p50(&times), "p99_us": times[times.len() * 99 / 100],
+        "p50_us_without_confidence": p50(&bare), "ratio": p50(&times) / p50(&bare),
     })])
 }
 

@@ -56,6 +56,9 @@ pub struct IntentDescription {
     /// Some requests.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
+    /// Whether its requests are none of the bot's business, and are rejected.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reject: bool,
 }
 
 /// What a value is turned into.
@@ -101,6 +104,11 @@ impl Description {
     /// Whether nothing is said.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty() && self.intents.is_empty()
+    }
+
+    /// Whether requests of an intent are rejected.
+    pub fn rejects(&self, intent: &str) -> bool {
+        self.intents.get(intent).is_some_and(|intent| intent.reject)
     }
 
     /// What a corpus without a description is taken to say: what the values of a slot are, where its name tells it.
@@ -182,7 +190,7 @@ impl Description {
     }
 
     fn check_intents(&self, slots: &BTreeSet<&str>, intents: &BTreeSet<&str>) -> Result<(), Flaw> {
-        for (intent, IntentDescription { say, reply, required, examples }) in &self.intents {
+        for (intent, IntentDescription { say, reply, required, examples, .. }) in &self.intents {
             if !intents.contains(intent.as_str()) {
                 let problem = format!("the data has no intent `{intent}`");
                 return Err(Flaw::new(&["intents", intent], problem, listed("intents", intents)));

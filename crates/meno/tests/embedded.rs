@@ -94,6 +94,10 @@ fn a_damaged_table_of_vectors_is_refused() {
 struct Forgetful;
 
 impl Engine for Forgetful {
+    fn is_value(&self, _: &str, _: &str) -> bool {
+        false
+    }
+
     fn slot_of(&self, _: &str) -> Option<String> {
         None
     }

@@ -15,7 +15,7 @@ use crate::{Error, Result};
 /// The file in the folder of a dataset.
 pub const DESCRIPTION: &str = "corpus.toml";
 
-const HINT: &str = "a slot has say, ask, names, examples and resolve, an intent say, reply, required and examples; docs/corpora.md";
+const HINT: &str = "a slot has say, ask, names, examples and resolve, an intent say, reply, required, examples and reject; docs/corpora.md";
 
 /// The description of the dataset at `path`, if there is one.
 pub fn description_file(path: &Path) -> Option<PathBuf> {
@@ -128,13 +128,13 @@ mod tests {
             "[slots.time]\n\nresolve = \"moment\"",
             expect![[r#"
             toy/corpus.toml:3: unknown variant `moment`, expected one of `time`, `date`, `duration`, `number`, `ordinal`, `amount`, `temperature`
-            hint: a slot has say, ask, names, examples and resolve, an intent say, reply, required and examples; docs/corpora.md"#]],
+            hint: a slot has say, ask, names, examples and resolve, an intent say, reply, required, examples and reject; docs/corpora.md"#]],
         );
         check(
             "[slots.time]\nsays = \"a time\"",
             expect![[r#"
             toy/corpus.toml:2: unknown field `says`, expected one of `say`, `ask`, `names`, `examples`, `resolve`
-            hint: a slot has say, ask, names, examples and resolve, an intent say, reply, required and examples; docs/corpora.md"#]],
+            hint: a slot has say, ask, names, examples and resolve, an intent say, reply, required, examples and reject; docs/corpora.md"#]],
         );
         check(
             "[slots.time]\nsay = \"a\\u0007\"",
@@ -146,7 +146,7 @@ mod tests {
             "[slots.time\n",
             expect![[r#"
             toy/corpus.toml:1: unclosed table, expected `]`
-            hint: a slot has say, ask, names, examples and resolve, an intent say, reply, required and examples; docs/corpora.md"#]],
+            hint: a slot has say, ask, names, examples and resolve, an intent say, reply, required, examples and reject; docs/corpora.md"#]],
         );
         let many = format!("[slots.time]\nexamples = [\"{}\"]", "six ".repeat(20_000));
         check(

@@ -275,7 +275,7 @@ impl Dialogue<'_> {
     /// Asks the next question, or ends.
     fn go_on(
         &self,
-        request: Heard,
+        mut request: Heard,
         mut thread: Thread,
         n_asked: usize,
         mut said: Vec<String>,
@@ -292,6 +292,7 @@ impl Dialogue<'_> {
             said.push(self.question(&pending));
             return pending.wait(thread, said, lessons);
         }
+        request.intents.retain(|intent| !self.book.rejects(intent));
         if !request.intents.is_empty() && n_asked < self.settings.max_questions {
             return self.ask_intent(Choosing::new(request, n_asked + 1), thread, said, lessons);
         }

@@ -34,6 +34,7 @@ pub(super) struct Hear {
     pub repeat: Vec<String>,
     pub undo: Vec<String>,
     pub dont_know: Vec<String>,
+    pub denial: Vec<String>,
     pub just: Vec<String>,
     pub alias: Vec<String>,
     pub intro: Vec<String>,
@@ -249,6 +250,11 @@ impl Phrasebook {
     /// Words that tell of a kind without its name, in lower case.
     pub(super) fn cues(&self, slot: &str) -> Vec<String> {
         plain_name(slot).split(' ').filter_map(|word| self.cues.get(word)).flatten().cloned().collect()
+    }
+
+    /// Whether requests of an intent are rejected.
+    pub(super) fn rejects(&self, intent: &str) -> bool {
+        self.description.rejects(intent)
     }
 
     /// The slots without which an intent cannot be carried out.

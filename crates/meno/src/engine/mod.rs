@@ -13,10 +13,10 @@ use jiff::Zoned;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::answer::{Annotation, Choice, Parts};
+use crate::answer::{Annotation, Choice, Decision, Parts};
 #[cfg(feature = "train")]
 use crate::decision::Trust;
-use crate::decision::{Policy, Verdict};
+use crate::decision::{Policy, Rejection, Verdict};
 use crate::decoding::{Decoded, Decoder, Hypothesis};
 use crate::description::Description;
 use crate::emissions::{Logits, Tags};
@@ -209,7 +209,16 @@ impl Model {
     /// The same for one slot, or that its training set had the words in it.
     pub fn is_value_of(&self, slot: &str, words: &str) -> bool {
         let dimension = self.description.slots.get(slot).and_then(|slot| slot.resolve);
-        self.has_value(slot, words) || self.is_english() && is_value(dimension.into_iter(), words)
+        self.has_value(slot, words) || self.is_english() && is_value(dimension, words)
+    }
+
+    /// Rejects what is most likely of an intent whose requests the corpus says are none of its business.
+    fn reject<'t>(&self, mut annotation: Annotation<'t>) -> Annotation<'t> {
+        let likely = annotation.intent.as_ref().filter(|intent| intent.probability >= 0.5);
+        if likely.is_some_and(|intent| self.description.rejects(&intent.name)) {
+            annotation.decision = Decision::Reject { because: Rejection::OutOfScope };
+        }
+        annotation
     }
 
     /// How it came to be.
@@ -361,7 +370,8 @@ impl Worker {
         let verdict = policy.decide(&self.assessment, &self.decoded);
         let grown = self.grow(policy, text, &verdict);
         let annotation = self.assemble(policy, &verdict, grown, text);
-        self.model.known_values.mark(annotation, |word| self.model.has_seen(word))
+        let annotation = self.model.known_values.mark(annotation, |word| self.model.has_seen(word));
+        self.model.reject(annotation)
     }
 
     /// Reads the rest of a text again in which memory found concepts: with a known value in the place of each that the

@@ -177,9 +177,11 @@ impl Asked<'_> {
             return sure(Answer::Unclear);
         }
         if let Some(answer) = self.by_equation(text).or_else(|| self.by_rules(text, &words, &forms)) {
-            return sure(answer);
+            let is_sure = self.is_offered(&answer);
+            return Understood { answer, is_sure };
         }
-        let named = self.named_intent(&forms).filter(|_| self.types.is_empty());
+        let by_number = || self.ordinal(&forms);
+        let named = self.named_intent(&forms).or_else(by_number).filter(|_| self.types.is_empty());
         let Some(answers) = self.answers else {
             return sure(named.map_or_else(|| self.new_type(&forms), Answer::Type));
         };
@@ -246,9 +248,11 @@ impl Asked<'_> {
             (&hear.repeat, Answer::Repeat),
             (&hear.undo, Answer::Undo),
             (&hear.dont_know, Answer::DontKnow),
+            (&hear.denial, Answer::No),
         ];
         let said = set_phrases.into_iter().find(|(phrases, _)| is_all(forms, phrases, &hear.filler));
-        if let Some((_, answer)) = said.filter(|(_, answer)| self.is_open || *answer != Answer::DontKnow) {
+        let needs_question = |answer: &Answer| matches!(answer, Answer::DontKnow | Answer::No);
+        if let Some((_, answer)) = said.filter(|(_, answer)| self.is_open || !needs_question(answer)) {
             return Some(answer);
         }
         if !self.is_open {
@@ -331,15 +335,32 @@ impl Asked<'_> {
             Answer::Alias(_) | Answer::Teach(_, Meaning::Alias(_)) => said.words("value").is_some(),
             _ => true,
         };
-        Understood { answer: meant, is_sure: is_labelled && likelihood >= TO_LEARN }
+        let is_plain = match &meant {
+            Answer::Teach(..) => is_led(&self.book.hear, &answer.forms()),
+            meant => self.is_offered(meant),
+        };
+        Understood { answer: meant, is_sure: is_plain && is_labelled && likelihood >= TO_LEARN }
+    }
+
+    /// Whether an answer is one that was to be expected: a type that was offered, or another name for something of such a type.
+    fn is_offered(&self, answer: &Answer) -> bool {
+        let slot = match answer {
+            Answer::Type(slot) | Answer::Boundaries(_, Some(slot)) => Some(slot.clone()),
+            Answer::Alias(value) => match (self.slot_of)(value) {
+                Some(slot) => Some(slot),
+                // What it is is asked then.
+                None => return true,
+            },
+            _ => None,
+        };
+        slot.is_none_or(|slot| self.options.is_empty() || self.options.contains(&slot))
     }
 
     /// What it means, and how likely that is.
     fn meant(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> (Answer, f32) {
         let has_request = !self.request.is_empty();
         let is_about_intent = self.types.is_empty();
-        let begins = |words: &[String]| words.iter().any(|lead| forms_begin(&answer.forms(), lead));
-        let is_led = begins(&self.book.hear.teach);
+        let is_led = is_led(&self.book.hear, &answer.forms());
         let can_be = |act: Act| match act {
             Act::Type | Act::Alias | Act::Boundaries => self.is_open && !is_about_intent,
             Act::Yes | Act::No | Act::DontKnow => self.is_open,
@@ -543,8 +564,9 @@ impl Asked<'_> {
         let Some((value, kind)) = words.rsplit_once(' ').filter(|_| (self.slot_of)(words).is_none()) else {
             return words;
         };
-        let slot = (self.slot_of)(value);
-        let is_kind = slot.is_some_and(|slot| self.is_name(&slot, &kind.to_lowercase()));
+        let kind = kind.to_lowercase();
+        let is_kind =
+            self.options.iter().cloned().chain((self.slot_of)(value)).any(|slot| self.is_name(&slot, &kind));
         if is_kind { value } else { words }
     }
 
@@ -841,6 +863,11 @@ impl Hear {
         let introduced: Vec<String> = self.intro.iter().chain(&self.article).map(first).collect();
         self.filler.iter().filter(|filler| !introduced.contains(filler)).cloned().collect()
     }
+}
+
+/// Whether words begin as people begin to teach: `remember that`.
+fn is_led(hear: &Hear, forms: &[&str]) -> bool {
+    hear.teach.iter().any(|lead| forms_begin(forms, lead))
 }
 
 fn forms_begin(forms: &[&str], phrase: &str) -> bool {
