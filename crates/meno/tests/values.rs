@@ -102,86 +102,88 @@ fn json(dimension: Dimension, phrase: &str, shape: Shape) -> String {
     serde_json::to_string(&Shaped { resolved, shape }).unwrap()
 }
 
-/// Byte for byte, as the documents of both have them (`docs/values.md`).
+/// A dimension, a phrase, and its value byte for byte in the shapes of Duckling and Snips, as the documents of both have them.
+const SHAPES: [(Dimension, &str, &str, &str); 11] = [
+    (
+        Dimension::Time,
+        "tomorrow at half past six",
+        r#"{"dim":"time","type":"value","value":"2026-11-18T06:30:00.000+01:00","grain":"minute"}"#,
+        r#"{"kind":"InstantTime","value":"2026-11-18 06:30:00 +01:00","grain":"Minute","precision":"Exact"}"#,
+    ),
+    (
+        Dimension::Time,
+        "around nine",
+        r#"{"dim":"time","type":"value","value":"2026-11-17T09:00:00.000+01:00","grain":"hour"}"#,
+        r#"{"kind":"InstantTime","value":"2026-11-17 09:00:00 +01:00","grain":"Hour","precision":"Approximate"}"#,
+    ),
+    (
+        Dimension::Date,
+        "this weekend",
+        concat!(
+            r#"{"dim":"time","type":"interval","from":{"value":"2026-11-21T00:00:00.000+01:00","grain":"day"},"#,
+            r#""to":{"value":"2026-11-23T00:00:00.000+01:00","grain":"day"}}"#
+        ),
+        r#"{"kind":"TimeInterval","from":"2026-11-21 00:00:00 +01:00","to":"2026-11-23 00:00:00 +01:00"}"#,
+    ),
+    (
+        Dimension::Duration,
+        "an hour and a half",
+        concat!(
+            r#"{"dim":"duration","type":"value","value":90,"unit":"minute","minute":90,"#,
+            r#""normalized":{"value":5400,"unit":"second"}}"#
+        ),
+        concat!(
+            r#"{"kind":"Duration","years":0,"quarters":0,"months":0,"weeks":0,"days":0,"hours":1,"minutes":30,"#,
+            r#""seconds":0,"precision":"Exact"}"#
+        ),
+    ),
+    (
+        Dimension::Number,
+        "twenty-five",
+        r#"{"dim":"number","type":"value","value":25}"#,
+        r#"{"kind":"Number","value":25.0}"#,
+    ),
+    (
+        Dimension::Number,
+        "3.5",
+        r#"{"dim":"number","type":"value","value":3.5}"#,
+        r#"{"kind":"Number","value":3.5}"#,
+    ),
+    (
+        Dimension::Ordinal,
+        "third",
+        r#"{"dim":"ordinal","type":"value","value":3}"#,
+        r#"{"kind":"Ordinal","value":3}"#,
+    ),
+    (
+        Dimension::Amount,
+        "20 euros",
+        r#"{"dim":"amount-of-money","type":"value","value":20,"unit":"EUR"}"#,
+        r#"{"kind":"AmountOfMoney","value":20.0,"precision":"Exact","unit":"€"}"#,
+    ),
+    (
+        Dimension::Temperature,
+        "21 degrees",
+        r#"{"dim":"temperature","type":"value","value":21,"unit":"degree"}"#,
+        r#"{"kind":"Temperature","value":21.0,"unit":"degree"}"#,
+    ),
+    (
+        Dimension::Temperature,
+        "68",
+        r#"{"dim":"temperature","type":"value","value":68}"#,
+        r#"{"kind":"Temperature","value":68.0,"unit":null}"#,
+    ),
+    (
+        Dimension::Number,
+        "30 percent",
+        r#"{"dim":"percentage","type":"value","value":30}"#,
+        r#"{"kind":"Percentage","value":30.0}"#,
+    ),
+];
+
 #[test]
 fn two_shapes() {
-    for (dimension, phrase, duckling, snips) in [
-        (
-            Dimension::Time,
-            "tomorrow at half past six",
-            r#"{"dim":"time","type":"value","value":"2026-11-18T06:30:00.000+01:00","grain":"minute"}"#,
-            r#"{"kind":"InstantTime","value":"2026-11-18 06:30:00 +01:00","grain":"Minute","precision":"Exact"}"#,
-        ),
-        (
-            Dimension::Time,
-            "around nine",
-            r#"{"dim":"time","type":"value","value":"2026-11-17T09:00:00.000+01:00","grain":"hour"}"#,
-            r#"{"kind":"InstantTime","value":"2026-11-17 09:00:00 +01:00","grain":"Hour","precision":"Approximate"}"#,
-        ),
-        (
-            Dimension::Date,
-            "this weekend",
-            concat!(
-                r#"{"dim":"time","type":"interval","from":{"value":"2026-11-21T00:00:00.000+01:00","grain":"day"},"#,
-                r#""to":{"value":"2026-11-23T00:00:00.000+01:00","grain":"day"}}"#
-            ),
-            r#"{"kind":"TimeInterval","from":"2026-11-21 00:00:00 +01:00","to":"2026-11-23 00:00:00 +01:00"}"#,
-        ),
-        (
-            Dimension::Duration,
-            "an hour and a half",
-            concat!(
-                r#"{"dim":"duration","type":"value","value":90,"unit":"minute","minute":90,"#,
-                r#""normalized":{"value":5400,"unit":"second"}}"#
-            ),
-            concat!(
-                r#"{"kind":"Duration","years":0,"quarters":0,"months":0,"weeks":0,"days":0,"hours":1,"minutes":30,"#,
-                r#""seconds":0,"precision":"Exact"}"#
-            ),
-        ),
-        (
-            Dimension::Number,
-            "twenty-five",
-            r#"{"dim":"number","type":"value","value":25}"#,
-            r#"{"kind":"Number","value":25.0}"#,
-        ),
-        (
-            Dimension::Number,
-            "3.5",
-            r#"{"dim":"number","type":"value","value":3.5}"#,
-            r#"{"kind":"Number","value":3.5}"#,
-        ),
-        (
-            Dimension::Ordinal,
-            "third",
-            r#"{"dim":"ordinal","type":"value","value":3}"#,
-            r#"{"kind":"Ordinal","value":3}"#,
-        ),
-        (
-            Dimension::Amount,
-            "20 euros",
-            r#"{"dim":"amount-of-money","type":"value","value":20,"unit":"EUR"}"#,
-            r#"{"kind":"AmountOfMoney","value":20.0,"precision":"Exact","unit":"€"}"#,
-        ),
-        (
-            Dimension::Temperature,
-            "21 degrees",
-            r#"{"dim":"temperature","type":"value","value":21,"unit":"degree"}"#,
-            r#"{"kind":"Temperature","value":21.0,"unit":"degree"}"#,
-        ),
-        (
-            Dimension::Temperature,
-            "68",
-            r#"{"dim":"temperature","type":"value","value":68}"#,
-            r#"{"kind":"Temperature","value":68.0,"unit":null}"#,
-        ),
-        (
-            Dimension::Number,
-            "30 percent",
-            r#"{"dim":"percentage","type":"value","value":30}"#,
-            r#"{"kind":"Percentage","value":30.0}"#,
-        ),
-    ] {
+    for (dimension, phrase, duckling, snips) in SHAPES {
         assert_eq!(json(dimension, phrase, Shape::Duckling), duckling, "{phrase}");
         assert_eq!(json(dimension, phrase, Shape::Snips), snips, "{phrase}");
     }
