@@ -104,7 +104,7 @@ pub const ASSISTANT: Settings = Settings {
     digits: true,
     min_patterns: 600,
     min_sentences: 6000,
-    sizes: [8000, 800, 1000, 500],
+    sizes: [8600, 900, 1100, 500],
     n_double: 40,
     head: 50,
     held_out_values: 16,

@@ -336,6 +336,11 @@ impl Dialogue<'_> {
     fn question(&self, pending: &Pending) -> String {
         let name = |slot: &String| self.book.type_with_article(slot);
         let phrase = pending.phrase();
+        if let Some(slot) = &pending.proposed {
+            let how = if self.types.contains(slot) { "confirm" } else { "new_type" };
+            let what = pending.alias.clone().unwrap_or_else(|| name(slot));
+            return self.book.say(how, &[("phrase", phrase), ("type", &what)]);
+        }
         match &pending.options[..] {
             [] => self.book.say("ask_open", &[("phrase", phrase)]),
             [one] => self.book.say("ask_one", &[("phrase", phrase), ("a", &name(one))]),
@@ -391,7 +396,7 @@ impl Dialogue<'_> {
                 self.correct(pending, thread, place, slot.filter(|_| is_sure))
             }
             (Answer::NewType(slot), _) if self.answers.is_some() || !self.is_request(&heard) => {
-                self.propose(pending, thread, slot)
+                self.confirm(pending, thread, slot)
             }
             (Answer::Request | Answer::Unclear | Answer::NewType(_), _) if self.is_request(&heard) => {
                 let said = self.book.say("left", &[("phrase", pending.phrase())]);
@@ -416,19 +421,10 @@ impl Dialogue<'_> {
         }
     }
 
-    /// What was not said plainly is learnt only after a yes.
+    /// What was not said plainly, and a new type, are learnt only after a yes.
     fn confirm(&self, mut pending: Pending, thread: Thread, slot: String) -> (State, Reply) {
-        let name = pending.alias.clone().unwrap_or_else(|| self.book.type_with_article(&slot));
-        let said = self.book.say("confirm", &[("phrase", pending.phrase()), ("type", &name)]);
         pending.proposed = Some(slot);
-        self.ask_again(pending, thread, said)
-    }
-
-    /// A new type is learnt only after a yes.
-    fn propose(&self, mut pending: Pending, thread: Thread, slot: String) -> (State, Reply) {
-        let name = self.book.type_with_article(&slot);
-        let said = self.book.say("new_type", &[("phrase", pending.phrase()), ("type", &name)]);
-        pending.proposed = Some(slot);
+        let said = self.question(&pending);
         self.ask_again(pending, thread, said)
     }
 
@@ -496,7 +492,7 @@ impl Dialogue<'_> {
         match meaning {
             Meaning::Type(slot) if is_sure => self.learn(pending, thread, slot),
             Meaning::Type(slot) => self.confirm(pending, thread, slot),
-            Meaning::NewType(slot) => self.propose(pending, thread, slot),
+            Meaning::NewType(slot) => self.confirm(pending, thread, slot),
             Meaning::Alias(value) => self.name(pending, thread, value, is_sure),
         }
     }

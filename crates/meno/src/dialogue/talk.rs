@@ -132,17 +132,14 @@ impl Dialogue<'_> {
             let place = find_words(&last.text, &phrase)?;
             Some(Pending::about(last, place))
         });
-        let Some(mut pending) = about_last.or_else(|| Pending::apart(&heard.text, &phrase)) else {
+        let Some(pending) = about_last.or_else(|| Pending::apart(&heard.text, &phrase)) else {
             return self.request(thread, heard);
         };
         match meaning {
             Meaning::Type(slot) if is_sure => self.learn(pending, thread, slot),
             Meaning::Type(slot) => self.confirm(pending, thread, slot),
             Meaning::Alias(value) => self.name(pending, thread, value, is_sure),
-            Meaning::NewType(slot) => {
-                pending.alias = None;
-                self.propose(pending, thread, slot)
-            }
+            Meaning::NewType(slot) => self.confirm(pending, thread, slot),
         }
     }
 

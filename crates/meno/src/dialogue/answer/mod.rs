@@ -336,10 +336,31 @@ impl Asked<'_> {
             _ => true,
         };
         let is_plain = match &meant {
-            Answer::Teach(..) => is_led(&self.book.hear, &answer.forms()),
+            Answer::Teach(phrase, _) => {
+                let is_subject = self.subject(text, &answer).is_some() && phrase.is_some();
+                is_led(&self.book.hear, &answer.forms()) || is_subject && self.is_about_last(&answer)
+            }
+            Answer::Type(slot) => self.is_offered(&meant) || self.is_plain(text, slot),
             meant => self.is_offered(meant),
         };
         Understood { answer: meant, is_sure: is_plain && is_labelled && likelihood >= TO_LEARN }
+    }
+
+    /// Whether a type is all that one clause of an answer says: `it's a playlist, the one I run to`.
+    fn is_plain(&self, text: &str, slot: &str) -> bool {
+        text.split([',', '.', '!', '?', ';', ':']).any(|clause| {
+            let words = words(clause);
+            let forms: Vec<&str> = words.iter().map(|word| word.form.as_str()).collect();
+            self.named(&forms).as_deref() == Some(slot)
+        })
+    }
+
+    /// Whether it begins with a no, or is about words of the last request.
+    fn is_about_last(&self, answer: &Delexicalized<'_>) -> bool {
+        let hear = &self.book.hear;
+        let forms = answer.forms();
+        [&hear.no, &hear.repair].into_iter().any(|words| without_lead(&forms, words).0)
+            || self.mentioned(answer).is_some()
     }
 
     /// Whether an answer is one that was to be expected: a type that was offered, or another name for something of such a type.
@@ -565,8 +586,11 @@ impl Asked<'_> {
             return words;
         };
         let kind = kind.to_lowercase();
-        let is_kind =
-            self.options.iter().cloned().chain((self.slot_of)(value)).any(|slot| self.is_name(&slot, &kind));
+        let is_known =
+            |slot: &String| (self.slot_of)(value).as_ref() == Some(slot) && self.is_name(slot, &kind);
+        let is_called =
+            |slot: &String| self.options.contains(slot) && *slot == kind && !value.ends_with("'s");
+        let is_kind = self.types.iter().any(|slot| is_known(slot) || is_called(slot));
         if is_kind { value } else { words }
     }
 
