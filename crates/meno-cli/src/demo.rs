@@ -46,8 +46,9 @@ Trains for some seconds on a corpus that is part of the program, tests the model
 talks with you. Nothing is written; `meno train` makes a model to keep, and `meno chat` is the same
 conversation with it. Without a terminal it ends by itself.";
 
-/// Nobody waits longer for a demo: `meno train` takes four times as many and reads a few more requests rightly.
-const EPOCHS: usize = 7;
+/// Nobody waits long for a demo: `meno train` takes more passes over a wider network, and reads more requests rightly.
+const EPOCHS: usize = 12;
+const HIDDEN: usize = 64;
 
 /// What was typed after `meno demo`.
 #[derive(clap::Args)]
@@ -97,10 +98,11 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
 }
 
 fn train(args: &Args, dataset: &Dataset, style: Style) -> Result<Model> {
-    let settings = TrainSettings { seed: args.seed, epochs: args.epochs, ..TrainSettings::default() };
+    let settings =
+        TrainSettings { seed: args.seed, epochs: args.epochs, hidden: HIDDEN, ..TrainSettings::default() };
     let threads = threads(args.threads);
     let mut watcher = Watcher::new(None, style.stderr);
-    let options = Options { threads, ..Options::default() };
+    let options = Options { threads, parts: 0, ..Options::default() };
     let outcome = fit(&dataset.train, &dataset.valid, &settings, options, &mut watcher)?;
     let seconds = watcher.finish().as_secs_f64();
     let model = outcome.finished()?;

@@ -7,13 +7,13 @@
 use super::folds::train_on;
 use super::{Options, Part, TrainSettings, fit, intents};
 use crate::corpus::{Corpus, WithoutValues};
-use crate::decision::{PolicySettings, Trust};
+use crate::decision::Trust;
 use crate::engine::{HeldOut, Readings};
 use crate::uncertainty::Confidence;
 use crate::{Error, Model, Result};
 
-/// Parts without some values.
-const PARTS: usize = 2;
+/// Parts without some values, unless something else is said.
+pub(super) const PARTS: usize = 2;
 
 /// Epochs of a model of a part.
 pub(super) fn epochs(settings: &TrainSettings) -> usize {
@@ -21,8 +21,8 @@ pub(super) fn epochs(settings: &TrainSettings) -> usize {
 }
 
 /// Epochs of all of them.
-pub(super) fn n_epochs(settings: &TrainSettings) -> usize {
-    PARTS * epochs(settings)
+pub(super) fn n_epochs(settings: &TrainSettings, parts: usize) -> usize {
+    parts * epochs(settings)
 }
 
 /// When readings of a model are trusted; `natural` are held-out utterances like those to come. None if a training was stopped.
@@ -31,11 +31,11 @@ pub(super) fn trust(
     train: &Corpus,
     natural: &[HeldOut<'_>],
     settings: &TrainSettings,
-    policy: &PolicySettings,
+    options: &Options,
     part: &mut Part<'_>,
 ) -> Result<Option<Trust>> {
-    match readings(model, train, natural, settings, part)? {
-        Some(readings) => Ok(Some(readings.trust(policy))),
+    match readings(model, train, natural, settings, (options.parts, part))? {
+        Some(readings) => Ok(Some(readings.trust(&options.policy))),
         None => Ok(None),
     }
 }
@@ -52,7 +52,9 @@ impl HeldOutReadings {
         let natural = [HeldOut { model: &model, utterances: &valid.utterances }];
         let mut watch = ();
         let mut part = Part { watch: &mut watch, done: 0, epochs: 0 };
-        readings(&model, train, &natural, settings, &mut part)?.map(HeldOutReadings).ok_or(Error::Stopped)
+        readings(&model, train, &natural, settings, (PARTS, &mut part))?
+            .map(HeldOutReadings)
+            .ok_or(Error::Stopped)
     }
 
     /// The weights that suit several corpora, as the source of `uncertainty` has them.
@@ -66,11 +68,11 @@ fn readings(
     train: &Corpus,
     natural: &[HeldOut<'_>],
     settings: &TrainSettings,
-    part: &mut Part<'_>,
+    (n_parts, part): (usize, &mut Part<'_>),
 ) -> Result<Option<Readings>> {
     let settings = TrainSettings { epochs: epochs(settings), ..settings.clone() };
     let mut trained: Vec<(Model, WithoutValues)> = Vec::new();
-    for cut in train.without_values(PARTS, settings.seed) {
+    for cut in train.without_values(n_parts, settings.seed) {
         // So little is left that nothing can be learnt of it.
         if cut.rest.utterances.iter().all(|utterance| utterance.words.is_empty()) {
             continue;

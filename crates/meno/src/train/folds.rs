@@ -17,8 +17,8 @@ pub(super) fn fit(
     watch: &mut (dyn Watch + Send),
 ) -> Result<Outcome> {
     demand_folds(train, n_folds, settings)?;
-    let n_epochs =
-        (n_folds + 1) * settings.epochs + if options.trust { cross_fit::n_epochs(settings) } else { 0 };
+    let n_epochs = (n_folds + 1) * settings.epochs
+        + if options.trust { cross_fit::n_epochs(settings, options.parts) } else { 0 };
     let mut part = Part { watch, done: 0, epochs: n_epochs };
     let language = language(train, options.language.as_deref())?;
     let whole = Fit { language, ..Fit::new(train, None, settings)? };
@@ -98,6 +98,6 @@ fn finish(
     if !options.trust {
         return Ok(Some(model));
     }
-    let trust = cross_fit::trust(&model, train, &held_out, whole.settings, &options.policy, part)?;
+    let trust = cross_fit::trust(&model, train, &held_out, whole.settings, options, part)?;
     Ok(trust.map(|trust| model.with_trust(trust)))
 }

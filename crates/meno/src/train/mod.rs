@@ -131,11 +131,20 @@ pub struct Options {
     /// Whether to find out how likely readings are right, which takes further trainings on parts of the corpus: about as long as the
     /// training itself takes. For span taggers.
     pub trust: bool,
+    /// On how many such parts, each without some slot values; without any, the valid split alone tells, which takes no time.
+    pub parts: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { policy: PolicySettings::default(), threads: 1, resume: None, language: None, trust: true }
+        Options {
+            policy: PolicySettings::default(),
+            threads: 1,
+            resume: None,
+            language: None,
+            trust: true,
+            parts: cross_fit::PARTS,
+        }
     }
 }
 
@@ -234,7 +243,7 @@ fn fit_on(
     train: &Corpus,
     valid: &Corpus,
     settings: &TrainSettings,
-    options: Options,
+    mut options: Options,
     watch: &mut (dyn Watch + Send),
 ) -> Result<Outcome> {
     demand_words(valid)?;
@@ -249,15 +258,16 @@ fn fit_on(
         Ok(model.with_fitted_policy(policy))
     };
     let is_trusted = options.trust && settings.span_tagger().is_some();
-    let n_epochs = settings.epochs + if is_trusted { cross_fit::n_epochs(settings) } else { 0 };
+    let n_epochs =
+        settings.epochs + if is_trusted { cross_fit::n_epochs(settings, options.parts) } else { 0 };
     let mut part = Part { watch, done: 0, epochs: n_epochs };
-    let (model, checkpoint) = match whole.run(options.resume, &mut part)? {
+    let (model, checkpoint) = match whole.run(options.resume.take(), &mut part)? {
         Ended::Done { best, checkpoint } if is_trusted => (finish(best)?, checkpoint),
         ended => return ended.finish(finish),
     };
     part.done = settings.epochs;
     let natural = [HeldOut { model: &model, utterances: &valid.utterances }];
-    let trust = cross_fit::trust(&model, train, &natural, settings, &options.policy, &mut part)?;
+    let trust = cross_fit::trust(&model, train, &natural, settings, &options, &mut part)?;
     Ok(match trust {
         Some(trust) => Outcome::Finished(Box::new(model.with_trust(trust))),
         None => Outcome::Stopped { best: Some(Ok(Box::new(model))), checkpoint },
