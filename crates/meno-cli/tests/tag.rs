@@ -45,7 +45,9 @@ fn strip(json: &mut serde_json::Value) {
 
 #[test]
 fn a_line_gives_a_json_object() {
-    let tagged = lines("tag m", "Play “Red  Moon”, please!\r\n\nwake me at six".as_bytes());
+    let now = "2026-11-17T08:00:00+01:00";
+    let tagged =
+        lines(&format!("tag m --now {now}"), "Play “Red  Moon”, please!\r\n\nwake me at six".as_bytes());
     assert_eq!(tagged.len(), 3);
     expect![[r#"
         {
@@ -100,8 +102,10 @@ fn a_line_gives_a_json_object() {
     .assert_eq(&serde_json::to_string_pretty(&tagged[0]).unwrap());
     expect![[r#"{"decision":"act","intent":null,"spans":[],"text":"","tokens":[]}"#]]
         .assert_eq(&tagged[1].to_string());
-    expect![[r#"[{"end":14,"slot":"time","start":11,"text":"six"}]"#]]
+    expect![[r#"[{"end":14,"resolved":{"dim":"time","grain":"hour","type":"value","value":"2026-11-17T18:00:00.000+01:00"},"slot":"time","start":11,"text":"six"}]"#]]
         .assert_eq(&tagged[2]["spans"].to_string());
+    let elsewhere = lines(&format!("tag m --now {now} --zone UTC --values snips"), b"wake me at six");
+    assert_eq!(elsewhere[0]["spans"][0]["resolved"]["value"], "2026-11-17 18:00:00 +00:00");
 }
 
 #[test]
@@ -201,10 +205,10 @@ fn people_get_a_readable_form() {
             .collect::<String>()
     };
     expect![[r#"
-        ~[1malarm  ~[0m  ~[2m100%~[0m  Wake me at ~[2m[~[0m~[1;32msix~[0m~[2m|time]~[0m!
+        ~[1malarm  ~[0m  ~[2m100%~[0m  Wake me at ~[2m[~[0m~[1;32msix~[0m~[2m|time=2026-11-17 18:00]~[0m!
 
         ~[1mplay   ~[0m  ~[2m100%~[0m  play ~[2m[~[0m~[1;33mblue~[0m~[2m|song]~[0m by ~[2m[~[0m~[1;36manna~[0m~[2m|artist]~[0m
-    "#]].assert_eq(&show("tag m --color always"));
+    "#]].assert_eq(&show("tag m --color always --now 2026-11-17T08:00:00Z"));
     assert!(show("tag m --color always --json").starts_with('{'));
     assert!(show("tag m --color never").starts_with('{'));
 }

@@ -20,7 +20,7 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// The same clock in another zone, or one that stands still at a moment; as [`reference`] reads it.
+    /// The same clock in another zone, or one that stands still at a moment; as [`reference()`] reads it.
     pub fn at(&self, now: Option<&str>, zone_name: Option<&str>) -> meno::Result<Clock> {
         let named = zone_name.map(zone).transpose()?;
         let stated = now.map(|now| reference(now, named.as_ref())).transpose()?;

@@ -127,7 +127,7 @@ mod tests {
         check(
             "[slots.time]\n\nresolve = \"moment\"",
             expect![[r#"
-            toy/corpus.toml:3: unknown variant `moment`, expected one of `time`, `date`, `duration`, `number`, `ordinal`, `amount`, `temperature`
+            toy/corpus.toml:3: unknown variant `moment`, expected one of `time`, `date`, `duration`, `number`, `ordinal`, `amount`, `temperature`, `percentage`
             hint: a slot has say, ask, names, examples and resolve, an intent say, reply, required, examples and reject; docs/corpora.md"#]],
         );
         check(
