@@ -130,7 +130,7 @@ const SURE: f32 = 0.6;
 const VERY_SURE: f32 = 0.9;
 
 /// So likely an answer is what the model says that it is learnt from without asking back.
-const TO_LEARN: f32 = 0.85;
+const TO_LEARN: f32 = 0.95;
 
 /// So alike a noun must be to the names of a kind to be taken for one, and so much more than to those of any other.
 const ALIKE: f32 = 0.42;
