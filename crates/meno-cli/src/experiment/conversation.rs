@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use meno::dialogue::probe::Context;
-use meno::dialogue::{Answers, Outcome, Phrasebook, State};
+use meno::dialogue::{Answers, Lesson, Outcome, Phrasebook, Reply, State};
 use meno::memory::Owner;
 use meno::{Error, Model, Result};
 use meno_store::{Assistant, Memory};
@@ -333,6 +333,29 @@ fn conversations(
     Ok((right, confirmed, all))
 }
 
+/// What a reply says was learnt, in the notation of the scripts.
+fn learnt(reply: &Reply) -> Vec<String> {
+    let line = |lesson: &Lesson| match &lesson.value {
+        Some(value) => format!("! {} -> {value}", lesson.phrase),
+        None => format!("! {} = {}", lesson.phrase, lesson.slot),
+    };
+    reply.lessons.iter().map(line).collect()
+}
+
+/// What is said in each turn, and the lines that are expected of it.
+fn turns(text: &str) -> Vec<(&str, Vec<&str>)> {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    let mut turns: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in lines {
+        match (line.strip_prefix("> "), turns.last_mut()) {
+            (Some(said), _) => turns.push((said, Vec::new())),
+            (None, Some((_, expected))) => expected.push(line.split("  #").next().unwrap_or(line).trim_end()),
+            (None, None) => {}
+        }
+    }
+    turns
+}
+
 /// How often it asked back before it learnt; or what goes wrong first.
 fn conversation(
     model: &Model,
@@ -343,15 +366,7 @@ fn conversation(
     let owner = Owner::from(None::<String>);
     let mut worker = model.worker();
     let (mut state, mut asked) = (State::default(), None::<String>);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
-    let mut turns: Vec<(&str, Vec<&str>)> = Vec::new();
-    for line in lines {
-        match (line.strip_prefix("> "), turns.last_mut()) {
-            (Some(said), _) => turns.push((said, Vec::new())),
-            (None, Some((_, expected))) => expected.push(line.split("  #").next().unwrap_or(line).trim_end()),
-            (None, None) => {}
-        }
-    }
+    let turns = turns(text);
     let (mut skip_to, mut n_confirmed) = (0, 0);
     for (turn_idx, (said, expected)) in turns.iter().enumerate() {
         if turn_idx < skip_to {
@@ -365,15 +380,7 @@ fn conversation(
             n_confirmed += 1;
         }
         state = turn.state;
-        let learnt: Vec<String> = turn
-            .reply
-            .lessons
-            .iter()
-            .map(|lesson| match &lesson.value {
-                Some(value) => format!("! {} -> {value}", lesson.phrase),
-                None => format!("! {} = {}", lesson.phrase, lesson.slot),
-            })
-            .collect();
+        let learnt = learnt(&turn.reply);
         let wanted: Vec<&str> =
             expected.iter().filter(|line| line.starts_with('!') && **line != "! none").copied().collect();
         let lower = |lines: &[&str]| lines.iter().map(|line| line.to_lowercase()).collect::<Vec<_>>();

@@ -3,18 +3,18 @@
 //! Numbers, exact names and a few set phrases are read by rules. For all else a model of answers says what the words are for; a
 //! known type that is named anywhere is that type. Without such a model there are rules alone.
 
+mod boundaries;
+mod kinds;
 mod mention;
 #[cfg(test)]
 mod tests;
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::act::{Act, Answers, Said};
 use super::find_words;
 use super::phrasebook::{Hear, Names, Phrasebook};
-use crate::features::Vectors;
 use mention::{Delexicalized, Mention};
 
 /// What a person said.
@@ -109,10 +109,6 @@ pub(super) struct Asked<'a> {
 /// Nobody answers at such length, and reading takes time with the square of it.
 const MAX_WORDS: usize = 40;
 
-/// A longer name of a type is not believed, nor one of more words.
-const MAX_TYPE: usize = 30;
-const MAX_TYPE_WORDS: usize = 2;
-
 /// What is taught in passing has at most so many words, where the model does not see which they are.
 const MAX_SUBJECT: usize = 6;
 
@@ -131,14 +127,6 @@ const VERY_SURE: f32 = 0.9;
 
 /// So likely an answer is what the model says that it is learnt from without asking back.
 const TO_LEARN: f32 = 0.95;
-
-/// So alike a noun must be to the names of a kind to be taken for one, and so much more than to those of any other.
-const ALIKE: f32 = 0.42;
-const MARGIN: f32 = 0.1;
-/// The most words of a noun: *robot vacuum cleaner*.
-const MAX_NOUN: usize = 3;
-/// How many names of a kind it must be like.
-const N_ALIKE: usize = 3;
 
 /// A word of a text in lower case, and where it stands.
 struct Word {
@@ -193,24 +181,6 @@ impl Asked<'_> {
             (Answer::Unclear, Some(answer)) => Understood { answer, is_sure: false },
             _ => understood,
         }
-    }
-
-    /// The intent of which most words are said that the others lack.
-    fn named_intent(&self, forms: &[&str]) -> Option<String> {
-        let words: Vec<BTreeSet<String>> =
-            self.options.iter().map(|intent| self.book.intent_words(intent)).collect();
-        let score = |idx: usize| {
-            let is_own = |form: &&&str| {
-                let has = |words: &BTreeSet<String>| words.contains(**form);
-                let others = (0..words.len()).filter(|other| *other != idx);
-                has(&words[idx]) && !others.into_iter().any(|other| has(&words[other]))
-            };
-            forms.iter().filter(is_own).count()
-        };
-        let mut scores: Vec<(usize, usize)> = (0..words.len()).map(|idx| (score(idx), idx)).collect();
-        scores.sort_unstable_by(|a, b| b.cmp(a));
-        let next = scores.get(1).map_or(0, |(score, _)| *score);
-        scores.first().filter(|(best, _)| *best > next).map(|&(_, idx)| self.options[idx].clone())
     }
 
     /// `remember: Oleander = person`
@@ -594,122 +564,6 @@ impl Asked<'_> {
         if is_kind { value } else { words }
     }
 
-    /// The type that an answer says a phrase is: the first that is not ruled out, after a repair if there is one. What comes
-    /// later says more of it: `a room at the back of the house`.
-    fn type_in(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Option<Meaning> {
-        let labelled = said.words("type");
-        let types = |idx: usize| answer.types(idx).and_then(|types| types.first().cloned());
-        let forms = answer.forms();
-        let hear = &self.book.hear;
-        let last_of = |words: &[String]| forms.iter().rposition(|form| words.iter().any(|word| word == form));
-        // What is said before *is* is the phrase, and may sound like a kind: `lemur club is an event`.
-        let verb = forms.iter().position(|form| hear.is.iter().any(|word| word == form));
-        let start = last_of(&hear.repair).max(verb).unwrap_or(0);
-        let affirmed = |idx: &usize| !self.is_ruled_out(answer, *idx);
-        let of_label = labelled.clone().into_iter().flatten().filter(affirmed).find_map(types);
-        let after = || (start..forms.len()).filter(affirmed).find_map(types);
-        let anywhere = || (0..forms.len()).filter(affirmed).find_map(types);
-        if let Some(slot) = of_label.or_else(after).or_else(anywhere) {
-            return Some(Meaning::Type(slot));
-        }
-        let forms: Vec<&str> = answer.words.iter().map(|word| word.form.as_str()).collect();
-        if let Some(slot) = self.ordinal(&forms) {
-            return Some(Meaning::Type(slot));
-        }
-        let Some(pieces) = labelled.or_else(|| self.predicate(answer)) else {
-            return self.described(&forms).or_else(|| self.noun_in(&forms)).map(Meaning::Type);
-        };
-        let name = answer.text(text, pieces).to_lowercase().replace('’', "'");
-        let known = self.kind_of_noun(&name).or_else(|| self.alike(name.rsplit(' ').next()?));
-        known
-            .or_else(|| self.described(&forms))
-            .map(Meaning::Type)
-            .or_else(|| self.is_type_name(&name).then(|| Meaning::NewType(name.replace(' ', "_"))))
-    }
-
-    /// What stands behind *is a*, to the end: `Moomin is a cat`.
-    fn predicate(&self, answer: &Delexicalized<'_>) -> Option<Range<usize>> {
-        let hear = &self.book.hear;
-        let forms = answer.forms();
-        let verb = forms.iter().position(|form| hear.is.iter().any(|word| word == form))?;
-        let is_article = |form: &&str| hear.article.iter().any(|article| article == form);
-        let start = verb + 1 + usize::from(forms.get(verb + 1).is_some_and(is_article));
-        let n_words = forms.len().checked_sub(start)?;
-        (start > verb + 1 && (1..=MAX_TYPE_WORDS).contains(&n_words)).then_some(start..forms.len())
-    }
-
-    /// A kind that is not named but told of: `it's where I work`, `somebody from the club`. One that was offered goes first.
-    fn described(&self, forms: &[&str]) -> Option<String> {
-        let is_told = |slot: &&String| {
-            let cues = self.book.cues(slot);
-            cues.iter().any(|cue| find_phrase(forms, std::slice::from_ref(cue)).is_some())
-        };
-        self.options.iter().chain(self.types).find(is_told).cloned()
-    }
-
-    /// Whether some words name a kind that no slot of the request is of: `I meant the band`, but not `the kitchen` of a light there.
-    fn is_kind(&self, words: &str) -> bool {
-        let name = words.to_lowercase();
-        let mut named = self.types.iter().filter(|slot| self.is_name(slot, &name)).peekable();
-        named.peek().is_some() && named.all(|slot| !self.filled.contains(slot))
-    }
-
-    /// The type that a noun names a kind of: *pizzeria*, or with words before it, *Italian pizzeria*.
-    fn kind_of_noun(&self, noun: &str) -> Option<String> {
-        let noun = noun.replace('-', " ");
-        let starts = std::iter::once(0).chain(noun.match_indices(' ').map(|(at, _)| at + 1));
-        let kind = starts.map(|start| &noun[start..]).find_map(|noun| self.book.kind_of(noun))?;
-        self.options.iter().chain(self.types).find(|slot| self.book.is_of_kind(slot, kind)).cloned()
-    }
-
-    /// The first noun after an article of which the type is known, where none is labelled.
-    fn noun_in(&self, forms: &[&str]) -> Option<String> {
-        let is_article = |form: &&str| self.book.hear.article.iter().any(|article| article == form);
-        let starts = (0..forms.len()).filter(|&start| start == 0 || is_article(&forms[start - 1]));
-        let ends = |start: usize| (start + 1..=forms.len().min(start + MAX_NOUN)).rev();
-        let mut nouns = starts.flat_map(|start| ends(start).map(move |end| start..end));
-        nouns.find_map(|noun| self.kind_of_noun(&forms[noun].join(" ")))
-    }
-
-    /// The kind whose names a noun is like, by the table of English words: *brewpub* is like names of places.
-    fn alike(&self, noun: &str) -> Option<String> {
-        let is_known = self.book.kind_of(noun).is_some();
-        let vectors = Vectors::built_in().filter(|_| self.book.hears_english() && !is_known)?;
-        let likeness = |slot: &String| {
-            let names = self.book.names(slot);
-            let mut alike: Vec<f32> = names.iter().filter_map(|name| vectors.likeness(noun, name)).collect();
-            alike.sort_by(|a, b| b.total_cmp(a));
-            alike.get(..N_ALIKE).map(|best| best.iter().sum::<f32>() / N_ALIKE as f32)
-        };
-        let kinds = self.types.iter().filter_map(|slot| Some((likeness(slot)?, slot)));
-        let mut kinds: Vec<(f32, &String)> = kinds.collect();
-        kinds.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let next = kinds.get(1).map_or(0.0, |(likeness, _)| *likeness);
-        let (best, slot) = kinds.first()?;
-        (*best >= ALIKE && best - next >= MARGIN).then(|| (*slot).clone())
-    }
-
-    fn is_type_name(&self, name: &str) -> bool {
-        let is_plain = |word: &str| word.chars().all(|c| c.is_alphabetic() || c == '\'');
-        let n_words = name.split(' ').count();
-        let hear = &self.book.hear;
-        name.len() <= MAX_TYPE
-            && n_words <= MAX_TYPE_WORDS
-            && name.split(' ').all(|word| !word.is_empty() && is_plain(word))
-            && name.split(' ').any(|word| !hear.filler.iter().any(|filler| filler == word))
-    }
-
-    /// Whether a type is named only to rule it out.
-    fn is_ruled_out(&self, answer: &Delexicalized<'_>, piece_idx: usize) -> bool {
-        let forms = answer.forms();
-        let far = piece_idx.saturating_sub(3);
-        // `not any of those, a person`: what stands before a mark says nothing of what stands behind it.
-        let near = (far..=piece_idx).rev().find(|&idx| answer.is_after_mark(idx)).unwrap_or(far);
-        let before = &forms[near..piece_idx];
-        let not = &self.book.hear.not;
-        before.iter().any(|form| not.iter().any(|not| not == form)) || before.last() == Some(&"no")
-    }
-
     /// The part of the request that is mentioned, if there is one.
     fn mentioned(&self, answer: &Delexicalized<'_>) -> Option<Range<usize>> {
         answer.pieces.iter().find_map(|(_, mention)| match mention {
@@ -717,176 +571,10 @@ impl Asked<'_> {
             _ => None,
         })
     }
-
-    /// Other boundaries of the phrase: the words of the request that are named, or all but those that are ruled out.
-    fn other_boundaries(&self, answer: &Delexicalized<'_>, said: &Said) -> Answer {
-        let types = |idx: usize| answer.types(idx).and_then(|types| types.first().cloned());
-        let slot = said.words("type").and_then(|pieces| pieces.rev().find_map(types));
-        let named = said.words("phrase").and_then(|pieces| {
-            let place = |idx: usize| match &answer.pieces[idx].1 {
-                Mention::Phrase(place) => Some(place.clone()),
-                _ => None,
-            };
-            let (first, last) = (pieces.clone().find_map(place)?, pieces.rev().find_map(place)?);
-            (first.start < last.end).then_some(first.start..last.end)
-        });
-        let forms = answer.forms();
-        let is_cut = forms.iter().any(|form| self.book.hear.cut.iter().any(|cut| cut == form));
-        let place = named.filter(|_| !is_cut).or_else(|| self.part_of_phrase(answer, is_cut));
-        match place {
-            Some(place) if place != self.phrase && touches(&place, &self.phrase) => {
-                Answer::Boundaries(place, slot)
-            }
-            Some(_) if slot.is_some() => slot.map_or(Answer::Unclear, Answer::Type),
-            _ => Answer::Unclear,
-        }
-    }
-
-    /// `only the last two words`, `tomorrow isn't part of it`.
-    fn part_of_phrase(&self, answer: &Delexicalized<'_>, is_cut: bool) -> Option<Range<usize>> {
-        let words: Vec<Word> = self::words(&self.request[self.phrase.clone()]);
-        let place = |words: &[Word]| {
-            let start = self.phrase.start;
-            Some(start + words.first()?.place.start..start + words.last()?.place.end)
-        };
-        let forms: Vec<&str> = answer.words.iter().map(|word| word.form.as_str()).collect();
-        let numbers = &self.book.hear.number;
-        let number = |form: &str| numbers.iter().position(|names| names.iter().any(|name| name == form));
-        let count = |at: usize| forms.get(at).and_then(|form| number(form)).map_or(1, |number| number + 1);
-        for (at, form) in forms.iter().enumerate() {
-            let n = count(at + 1).min(words.len());
-            let (first, last) = (&words[..n], &words[words.len() - n..]);
-            match (*form, is_cut) {
-                ("first", false) => return place(first),
-                ("last", false) => return place(last),
-                ("first", true) => return place(&words[n..]),
-                ("last", true) => return place(&words[..words.len() - n]),
-                _ => {}
-            }
-        }
-        let cut = self.mentioned(answer)?;
-        let rest = match (cut.start <= self.phrase.start, self.phrase.end <= cut.end) {
-            (true, false) => cut.end..self.phrase.end,
-            (false, true) => self.phrase.start..cut.start,
-            _ => return Some(cut),
-        };
-        let kept = self::words(&self.request[rest.clone()]);
-        Some(rest.start + kept.first()?.place.start..rest.start + kept.last()?.place.end)
-    }
-
-    /// `2`, `the second one`: a number from 0.
-    fn number(&self, forms: &[&str]) -> Option<usize> {
-        let hear = &self.book.hear;
-        let is_filler = |form: &&&str| hear.filler.iter().any(|filler| filler == **form);
-        let is_number =
-            |form: &str| hear.number.iter().position(|names| names.iter().any(|name| name == form));
-        // `one` is both: alone it is a number.
-        let said: Vec<&&str> = forms.iter().filter(|form| !is_filler(form)).collect();
-        match (said.as_slice(), forms) {
-            ([form], _) => is_number(form),
-            ([], [form]) => is_number(form),
-            _ => None,
-        }
-    }
-
-    /// A type by one of its names, offered ones first.
-    fn named(&self, forms: &[&str]) -> Option<String> {
-        let hear = &self.book.hear;
-        let types = || self.options.iter().chain(self.types);
-        let is_filler = |form: &str| hear.filler.iter().any(|filler| filler == form);
-        (0..forms.len()).find_map(|start| {
-            let head = forms[..start].iter().all(|form| is_filler(form));
-            let ends = (start + 1..=forms.len()).rev();
-            let ends = ends.filter(|&end| head && forms[end..].iter().all(|form| is_filler(form)));
-            ends.filter_map(|end| {
-                let name = forms[start..end].join(" ");
-                types().find(|slot| self.is_name(slot, &name)).cloned()
-            })
-            .next()
-        })
-    }
-
-    fn is_name(&self, slot: &str, said: &str) -> bool {
-        let said = said.replace('-', " ");
-        let names = self.names.get_or_init(|| self.book.index(self.options.iter().chain(self.types)));
-        let named = names.get(&said).or_else(|| names.get(said.strip_suffix('s')?));
-        named.is_some_and(|slots| slots.iter().any(|other| other == slot))
-    }
-
-    /// `just regrets`, `no, burpees and regrets`, `only regrets, it's an album`.
-    fn boundaries(&self, words: &[Word]) -> Option<Answer> {
-        let hear = &self.book.hear;
-        let forms: Vec<&str> = words.iter().map(|word| word.form.as_str()).collect();
-        let (said_no, rest) = without_lead(&forms, &hear.no);
-        let (said_just, rest) = without_lead(rest, &hear.just);
-        if !said_no && !said_just || rest.is_empty() {
-            return None;
-        }
-        let request = self::words(self.request);
-        // The longest run of the request's words that the answer goes on with, and that touches the phrase.
-        let matched = (0..request.len())
-            .filter_map(|start| {
-                let n =
-                    rest.iter().zip(&request[start..]).take_while(|(said, word)| **said == word.form).count();
-                let place = (n > 0).then(|| request[start].place.start..request[start + n - 1].place.end)?;
-                let touches = place.start < self.phrase.end && self.phrase.start < place.end;
-                (touches && place != self.phrase).then_some((n, place))
-            })
-            .max_by_key(|(n, place)| (*n, std::cmp::Reverse(place.start)))?;
-        let (n, place) = matched;
-        match &rest[n..] {
-            [] => Some(Answer::Boundaries(place, None)),
-            rest => Some(Answer::Boundaries(place, Some(self.named(rest)?))),
-        }
-    }
-
-    /// An offered type by its place in the row, somewhere in a sentence: `I think the second one is right`, `option two`.
-    fn ordinal(&self, forms: &[&str]) -> Option<String> {
-        let hear = &self.book.hear;
-        let number = |at: usize| {
-            let names = |names: &Vec<String>| {
-                let idx = names.iter().position(|name| name == forms[at])?;
-                // `two` alone may be anything.
-                let is_option = at > 0 && hear.option.iter().any(|option| option == forms[at - 1]);
-                (idx >= 2 || is_option).then_some(())
-            };
-            let idx = hear.number.iter().position(|of| names(of).is_some());
-            idx.or_else(|| (forms[at] == "last").then(|| self.options.len().saturating_sub(1)))
-        };
-        let mut said = (0..forms.len()).filter_map(number);
-        match (said.next(), said.next()) {
-            (Some(idx), None) => self.options.get(idx).cloned(),
-            _ => None,
-        }
-    }
-
-    /// `it's a podcast`, or perhaps `podcast`, where there is no model of answers.
-    fn new_type(&self, forms: &[&str]) -> Answer {
-        let hear = &self.book.hear;
-        let (_, rest) = without_lead(forms, &hear.filler_introductions());
-        let (has_intro, rest) = without_lead(rest, &hear.intro);
-        let (has_article, rest) = without_lead(rest, &hear.article);
-        let is_filler = |form: &&&str| hear.filler.iter().any(|filler| filler == **form);
-        let rest: Vec<&str> = rest.iter().skip_while(is_filler).copied().collect();
-        let name = rest.join(" ");
-        match self.is_type_name(&name) && (has_article || has_intro || forms.len() <= 2) {
-            true => Answer::NewType(name.replace(' ', "_")),
-            false => Answer::Unclear,
-        }
-    }
 }
 
 fn touches(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
-}
-
-impl Hear {
-    /// Fillers that are no introduction by themselves: `um`, `well`.
-    fn filler_introductions(&self) -> Vec<String> {
-        let first = |phrase: &String| phrase.split(' ').next().unwrap_or_default().to_owned();
-        let introduced: Vec<String> = self.intro.iter().chain(&self.article).map(first).collect();
-        self.filler.iter().filter(|filler| !introduced.contains(filler)).cloned().collect()
-    }
 }
 
 /// Whether words begin as people begin to teach: `remember that`.
