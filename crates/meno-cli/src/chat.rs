@@ -135,7 +135,7 @@ impl Chat {
         while let Some(line) = lines.next()? {
             let line = line.trim();
             if matches!(lines, Lines::Piped(_)) {
-                print(format_args!("{} {line}", paint(">", style::BOLD, self.color)))?;
+                print(format_args!("{} {}", paint(">", style::BOLD, self.color), shown(line)))?;
             }
             match line.strip_prefix(':') {
                 None if ["quit", "exit"].contains(&line.to_lowercase().as_str()) => break,

