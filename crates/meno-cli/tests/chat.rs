@@ -50,16 +50,24 @@ fn asks_learns_and_knows_it_the_next_time() {
         "play red moon\nit's an album\nyes\nput on red moon\n:concepts\n:undo\n:concepts\n:undo\n",
         expect![[r#"
             exit 0
+            > play red moon
               play play [red moon|unknown]
               What is *red moon*: a song, a time or an artist?
+            > it's an album
               Shall I remember *red moon* as an album, a new kind of thing?
+            > yes
               I will remember that *red moon* is an album. play: album = red moon.
               learnt 1: red moon | album
+            > put on red moon
               play put on [red moon|album]
               play: album = red moon.
+            > :concepts
             id phrase slot value owner uses
             1 red moon album 1
+            > :undo
             forgot 1: red moon | album
+            > :concepts
+            > :undo
             ---
             1 concept
             0 concepts
@@ -74,16 +82,24 @@ fn commands_and_odd_lines() {
         "",
         "\n:help\n:what\n\u{7}\n:quit\nplay red moon\n",
         expect![[r#"
-        exit 0
-          I am listening.
-        :concepts [TEXT] list what was taught
-        :undo take the last change back
-        :help this
-        :quit end, as Ctrl-D does
-          I am listening.
-        ---
-        there is no command `:what`; :help lists them
-    "#]],
+            exit 0
+            >
+              I am listening.
+            > :help
+            :concepts [TEXT] list what was taught
+            :undo take the last change back
+            :why what it thinks of each word of the last request
+            :help this
+            :quit end, as Ctrl-D, `quit` and `exit` do
+
+            Words do it too: `help`, `why do you ask`, `undo that`, `forget Moomin`, `never mind`.
+            > :what
+            > �
+              I am listening.
+            > :quit
+            ---
+            there is no command `:what`; :help lists them
+        "#]],
     );
 }
 
