@@ -68,7 +68,7 @@ fn no_text_stands_twice_and_no_new_concept_stands_elsewhere() {
 
 #[test]
 fn a_fair_share_of_test_is_new_to_a_model() {
-    for (settings, wanted) in [(&CONCEPTS, 0.20..0.35), (&ASSISTANT, 0.10..0.25)] {
+    for (settings, wanted) in [(&CONCEPTS, 0.20..0.35), (&ASSISTANT, 0.40..0.55)] {
         let splits = splits(settings);
         let unseen = stats::unseen_distinct_values(&splits.train, &splits.test);
         assert!(wanted.contains(&unseen), "{}: {unseen}", settings.name);
@@ -79,7 +79,7 @@ fn a_fair_share_of_test_is_new_to_a_model() {
 fn every_kind_of_request_of_the_assistant_is_met_often_enough() {
     let splits = splits(&ASSISTANT);
     for utterances in [&splits.train, &splits.valid, &splits.test] {
-        assert_eq!(intents(utterances).len(), 21);
+        assert_eq!(intents(utterances).len(), 22);
     }
     for intent in intents(&splits.train) {
         let n = splits.train.iter().filter(|utterance| utterance.intent == intent).count();
@@ -101,6 +101,7 @@ struct Words {
 #[serde(deny_unknown_fields)]
 struct SlotWords {
     say: String,
+    ask: Option<String>,
     names: Vec<String>,
     examples: Vec<String>,
     resolve: Option<String>,
@@ -110,10 +111,14 @@ struct SlotWords {
 #[serde(deny_unknown_fields)]
 struct IntentWords {
     say: String,
+    #[serde(default)]
     reply: Vec<String>,
+    #[serde(default)]
     examples: Vec<String>,
     #[serde(default)]
     required: Vec<String>,
+    #[serde(default)]
+    reject: bool,
 }
 
 #[test]
@@ -133,7 +138,12 @@ fn the_assistant_can_talk_of_every_slot_and_intent() {
             assert_eq!(*name, name.to_lowercase());
         }
     }
-    for (intent, IntentWords { say, reply, examples, required }) in &words.intents {
+    for (intent, IntentWords { say, reply, examples, required, reject }) in &words.intents {
+        let asks = |slot: &String| words.slots[slot].ask.is_some();
+        assert!(required.iter().all(asks), "{intent}: it is not said how to ask for what it requires");
+        if *reject {
+            continue;
+        }
         assert!(!say.is_empty() && !reply.is_empty() && examples.len() == 3, "{intent}");
         assert!(required.iter().all(|slot| words.slots.contains_key(slot)), "{intent}");
         let last = reply.last().unwrap();
@@ -147,16 +157,18 @@ fn the_assistant_can_talk_of_every_slot_and_intent() {
 }
 
 #[test]
-fn what_is_out_of_scope_stands_once_and_in_no_split() {
+fn what_is_out_of_scope_stands_once_and_that_of_test_in_no_split() {
     let splits = splits(&ASSISTANT);
-    let mut texts: HashSet<String> = (splits.named().into_iter())
+    let of_splits: HashSet<String> = (splits.named().into_iter())
         .flat_map(|(_, split)| split.iter().map(|utterance| utterance.words.join(" ")))
         .collect();
+    let mut texts = HashSet::new();
     for name in ["dev", "test"] {
         let text = fs::read_to_string(dir(&ASSISTANT).join("out-of-scope").join(name)).unwrap();
         assert!(text.lines().count() >= 170, "{name}");
         for line in text.lines() {
             assert!(!line.is_empty() && texts.insert(line.to_owned()), "{name}: `{line}` stands twice");
+            assert!(name == "dev" || !of_splits.contains(line), "{name}: `{line}` stands in a split");
         }
     }
 }
