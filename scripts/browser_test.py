@@ -132,12 +132,12 @@ def a_question_can_be_let_go(page):
 
 def a_new_kind_waits_for_a_yes(page):
     page.say(NEW)
-    page.say("it's a sculpture")
+    page.say("it's a podcast")
     assert "new kind" in page.reply(), page.reply()
-    assert page.chips()[:2] == ["Yes, a sculpture", "No"] and "new kind" in page.texts("#why")[0]
+    assert page.chips()[:2] == ["Yes, a podcast", "No"] and "new kind" in page.texts("#why")[0]
     page.press("1")
     wait(lambda: "I will remember" in page.reply(), "the promise")
-    assert page.form()["sculpture"] == NEW_PHRASE
+    assert page.form()["podcast"] == NEW_PHRASE
 
 
 def what_it_cannot_do_is_said(page):

@@ -70,8 +70,15 @@ export function shareAsked(actFrom, shares = []) {
 export function resolvedText(resolved) {
   if (resolved == null) return null;
   if (typeof resolved !== "object") return String(resolved);
-  const { value, text, start, end, unit } = resolved;
+  const { value, from, to, unit, grain } = resolved;
+  if (from || to) return [from, to].map((end) => resolvedText(end) ?? "…").join(" – ");
   if (typeof value === "object" && value !== null) return resolvedText(value);
-  const said = text ?? value ?? [start, end].filter((part) => part != null).join(" – ");
+  const said = grain ? moment(value, grain) : value;
   return [said, unit].filter((part) => part != null && part !== "").join(" ") || JSON.stringify(resolved);
+}
+
+/** A day, or a day and a time: `2026-11-17 19:30`. */
+function moment(value, grain) {
+  const [day, time = ""] = String(value).split("T");
+  return ["hour", "minute", "second"].includes(grain) ? `${day} ${time.slice(0, 5)}` : day;
 }
