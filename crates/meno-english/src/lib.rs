@@ -8,6 +8,11 @@
 /// A safetensors file. A model refers to it as `english.v1`.
 pub static VECTORS: &[u8] = include_bytes!("../english.vectors");
 
+/// GloVe vectors of 321,000 words, compressed.
+///
+/// A safetensors file. A model refers to both tables together as `english.v2`.
+pub static GLOVE: &[u8] = include_bytes!("../english.glove");
+
 /// Nouns by the kind of thing that they name: a line for each kind, `place: abbey, airport, ...`.
 pub static NOUNS: &str = include_str!("../nouns.txt");
 

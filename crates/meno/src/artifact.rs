@@ -37,8 +37,6 @@ const METADATA_KEY: &str = "meno";
 const SLOT_GATED: &str = "slot_gated.v1";
 const SPAN_TAGGER: &str = "span_tagger.v1";
 const WORDINGS: &str = "wordings.keys";
-/// The name of the frozen vectors that come with the program.
-const ENGLISH: &str = "english.v1";
 const NOT_BUILT_IN: &str =
     "not built into this program (feature `english` of meno, or `Model::from_bytes_with`)";
 
@@ -246,7 +244,7 @@ impl Model {
         let (forms, lexicon) = (self.features.forms.as_ref()?, self.features.lexicon.as_ref()?);
         Some(ConceptDocument {
             alphabet: forms.alphabet.characters().iter().collect(),
-            vectors: forms.vectors.map(|_| ENGLISH.to_owned()),
+            vectors: forms.vectors.as_ref().map(|vectors| vectors.name().to_owned()),
             outside_penalty: self.outside_penalty,
             lexicon: lexicon.clone(),
             reject: None,
@@ -437,17 +435,16 @@ fn span_tagger(
     }
     let alphabet: Vec<char> = concepts.alphabet.chars().collect();
     demand_distinct("character", alphabet.iter().map(char::to_string).collect::<Vec<_>>().iter())?;
-    let vectors = match concepts.vectors.as_deref() {
-        None => None,
-        Some(ENGLISH) => match english.vectors() {
-            None => return Err(format!("it needs the vectors of English words, which are {NOT_BUILT_IN}")),
-            vectors => vectors,
-        },
-        Some(name) => return Err(format!("unknown word vectors {name:?}; this program has {ENGLISH:?}")),
+    let vectors = match (concepts.vectors.as_deref(), english.vectors()) {
+        (None, _) => None,
+        (Some(_), None) => {
+            return Err(format!("it needs the vectors of English words, which are {NOT_BUILT_IN}"));
+        }
+        (Some(name), Some(vectors)) => Some(vectors.named(name)?),
     };
     let whole = alphabet.len() <= Alphabet::MAX
         && Alphabet::new(alphabet.clone()).len() == shape.characters
-        && shape.vector == vectors.map_or(0, Vectors::width)
+        && shape.vector == vectors.as_ref().map_or(0, Vectors::width)
         && (1..=2).contains(&shape.layers)
         && concepts.outside_penalty.is_finite()
         && concepts.lexicon.is_whole(shape.words, shape.slots);

@@ -66,6 +66,30 @@ fn the_data_for_english_may_be_given() {
 }
 
 #[test]
+fn what_words_mean_may_be_given_too() {
+    let read = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../meno-english").join(name);
+        let bytes: &'static [u8] = std::fs::read(&path).unwrap().leak();
+        (bytes, path)
+    };
+    let ((table, table_path), (glove, glove_path)) = (read("english.vectors"), read("english.glove"));
+    let plain = Vectors::from_bytes(table, &table_path).unwrap();
+    let both = plain.clone().with_glove(glove, &glove_path).unwrap();
+    let (first, all) = (plain.vector("london"), both.vector("london"));
+    assert_eq!((first.len(), all.len()), (plain.width(), both.width()));
+    assert_eq!(all[..first.len()], first);
+    assert!(all[first.len()..].iter().any(|&x| x != 0.0));
+    let error = plain.with_glove(table, Path::new("x")).unwrap_err().to_string();
+    assert_eq!(error, "x: damaged table of GloVe vectors: no table \"keys\"");
+    // A model of an earlier program goes by what it was trained with.
+    let english = English { vectors: Some(Box::leak(Box::new(both))), syntax: None };
+    let model = Model::from_bytes_with(SPAN_TAGGER, Path::new("embedded.meno"), &english).unwrap();
+    let annotation = model.worker().annotate("weather in new york", Tokenization::Raw);
+    let guess = annotation.spans[0].guess.as_ref().unwrap();
+    assert!((guess.boundaries - 0.9764).abs() < 1e-3, "{}", guess.boundaries);
+}
+
+#[test]
 fn a_damaged_table_of_vectors_is_refused() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../meno-english/english.vectors");
     let whole = std::fs::read(&path).unwrap();

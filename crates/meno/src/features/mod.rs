@@ -4,7 +4,9 @@
 //! and, where the encoder needs it, its [`Form`]. [`Features`] are fitted to a training corpus and stored in the model.
 
 mod characters;
+mod glove;
 mod lexicon;
+mod lines;
 mod ngrams;
 mod vectors;
 mod wording;
@@ -179,13 +181,13 @@ pub(crate) struct Form {
 pub(crate) struct Forms {
     pub alphabet: Alphabet,
     /// What is known of words before any training, if that is used.
-    pub vectors: Option<&'static Vectors>,
+    pub vectors: Option<Vectors>,
 }
 
 impl Forms {
     /// The form of a word.
     pub(crate) fn of(&self, word: &str) -> Form {
-        let vector = self.vectors.map_or(Vec::new(), |vectors| vectors.vector(word));
+        let vector = self.vectors.as_ref().map_or(Vec::new(), |vectors| vectors.vector(word));
         Form { vector, ..self.alphabet.form(word) }
     }
 }

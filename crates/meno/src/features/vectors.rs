@@ -1,36 +1,42 @@
 //! Frozen word vectors, for words that a corpus lacks.
 //!
 //! A word is cut into as few pieces as possible; the first part of its vector is the mean of theirs, longer pieces
-//! counting more, stretched to one length. The second part is that of its cluster, of words that stand in like places. At
-//! the end it says how often the word is capitalised, how frequent it is, and whether that is known.
-//! `scripts/word_vectors.py` makes the table.
+//! counting more, stretched to one length. The second part is that of its cluster, of words that stand in like places. Then
+//! it says how often the word is capitalised, how frequent it is, and whether that is known.
+//! `scripts/word_vectors.py` makes the table. Since [`ENGLISH_2`] what the word means follows ([`Glove`]).
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use safetensors::SafeTensors;
 
+use super::glove::Glove;
+use super::lines::Lines;
 use crate::{Error, Result};
 
-/// A table of pieces of words.
-#[derive(Debug)]
+/// What is known of words before any training. Clones share what is large.
+#[derive(Clone, Debug)]
 pub struct Vectors {
     width: usize,
     /// Pieces that begin a word have a space before them.
-    pieces: HashMap<&'static str, u32>,
+    pieces: Lines,
     rows: &'static [u8],
     cluster_width: usize,
-    words: HashMap<&'static str, u32>,
+    words: Lines,
     /// For each word four bytes: the number of its cluster, the share of capitals, the frequency.
     facts: &'static [u8],
     clusters: &'static [u8],
+    glove: Option<Glove>,
 }
 
-/// Numbers of a vector after those of pieces and cluster.
+/// The names by which models refer to the vectors: without [`Glove`] and with it.
+const ENGLISH_1: &str = "english.v1";
+const ENGLISH_2: &str = "english.v2";
+
+/// Numbers of a vector after those of pieces and cluster, on the word as it is written.
 const N_FACTS: usize = 4;
 
-/// The length of all vectors.
-const LENGTH: f32 = 4.0;
+/// The length of all vectors of pieces.
+pub(super) const LENGTH: f32 = 4.0;
 /// No piece has more bytes than this, and no word is looked at further than that.
 const MAX_PIECE: usize = 20;
 const MAX_WORD: usize = 40;
@@ -45,7 +51,10 @@ impl Vectors {
     pub fn english() -> &'static Vectors {
         static VECTORS: std::sync::OnceLock<Vectors> = std::sync::OnceLock::new();
         VECTORS.get_or_init(|| {
-            Vectors::parse(meno_english::VECTORS).expect("the table that is built in is whole")
+            let vectors = Vectors::parse(meno_english::VECTORS);
+            let glove = Glove::parse(meno_english::GLOVE);
+            let whole = "the tables that are built in are whole";
+            Vectors { glove: Some(glove.expect(whole)), ..vectors.expect(whole) }
         })
     }
 
@@ -65,13 +74,38 @@ impl Vectors {
         Vectors::parse(bytes).map_err(|problem| Error::Model { path: path.to_owned(), problem })
     }
 
+    /// Adds the bytes of a table of GloVe vectors, `english.glove` of the crate `meno-english`, which stay where they are too.
+    pub fn with_glove(self, bytes: &'static [u8], path: &Path) -> Result<Vectors> {
+        let glove = Glove::parse(bytes).map_err(|problem| Error::Model { path: path.to_owned(), problem })?;
+        Ok(Vectors { glove: Some(glove), ..self })
+    }
+
+    /// The name by which a model refers to them.
+    pub(crate) fn name(&self) -> &'static str {
+        if self.glove.is_some() { ENGLISH_2 } else { ENGLISH_1 }
+    }
+
+    /// The vectors that a model refers to by a name, where these are such or have more; says what is missing.
+    pub(crate) fn named(&self, name: &str) -> Result<Vectors, String> {
+        match name {
+            ENGLISH_1 => Ok(Vectors { glove: None, ..self.clone() }),
+            ENGLISH_2 if self.glove.is_some() => Ok(self.clone()),
+            ENGLISH_2 => {
+                Err("it needs the GloVe vectors of English words (`Vectors::with_glove`)".to_owned())
+            }
+            _ => Err(format!(
+                "unknown word vectors {name:?}; this program has {ENGLISH_1:?} and {ENGLISH_2:?}"
+            )),
+        }
+    }
+
     fn parse(bytes: &'static [u8]) -> Result<Vectors, String> {
         let tensors = SafeTensors::deserialize(bytes).map_err(|_| "not a table of word vectors")?;
         let ((width, rows), (cluster_width, clusters)) =
             (columns(&tensors, "vectors")?, columns(&tensors, "clusters")?);
         let (pieces, words) = (names(&tensors, "pieces")?, names(&tensors, "words")?);
         let (n_facts, facts) = columns(&tensors, "facts")?;
-        let vectors = Vectors { width, pieces, rows, cluster_width, words, facts, clusters };
+        let vectors = Vectors { width, pieces, rows, cluster_width, words, facts, clusters, glove: None };
         match n_facts == N_FACTS && vectors.is_whole() {
             true => Ok(vectors),
             false => Err("damaged table of word vectors: pieces, words and clusters do not fit".to_owned()),
@@ -89,6 +123,11 @@ impl Vectors {
 
     /// How many numbers a vector has.
     pub fn width(&self) -> usize {
+        self.plain_width() + self.glove.as_ref().map_or(0, Glove::width)
+    }
+
+    /// The same without what words mean.
+    fn plain_width(&self) -> usize {
         self.width + self.cluster_width + N_FACTS
     }
 
@@ -105,12 +144,15 @@ impl Vectors {
             sum.iter_mut().for_each(|x| *x *= LENGTH / length);
         }
         self.facts(word, &mut sum);
+        if let Some(glove) = &self.glove {
+            glove.extend(word, &mut sum);
+        }
         sum
     }
 
     /// How alike two words are that the table knows, by their pieces and by the places that they stand in: 1 is the same.
     pub(crate) fn likeness(&self, word: &str, other: &str) -> Option<f32> {
-        let vector = |word: &str| self.words.contains_key(word).then(|| self.vector(word));
+        let vector = |word: &str| self.words.find(word).map(|_| self.vector(word));
         let (a, b) = (vector(word)?, vector(other)?);
         let cosine = |range: std::ops::Range<usize>| {
             let (a, b) = (&a[range.clone()], &b[range]);
@@ -124,18 +166,18 @@ impl Vectors {
 
     /// The share of capitals that a word begins with, if it is known.
     pub(crate) fn capitals(&self, word: &str) -> Option<f32> {
-        self.words.get(word).map(|&word| f32::from(self.facts[word as usize * N_FACTS + 2]) / 255.0)
+        self.words.find(word).map(|word| f32::from(self.facts[word as usize * N_FACTS + 2]) / 255.0)
     }
 
     /// How frequent a word in lower case is, on a logarithmic scale of which the most frequent has 255, if it is known.
     pub(crate) fn frequency(&self, word: &str) -> Option<u8> {
-        self.words.get(word).map(|&word| self.facts[word as usize * N_FACTS + 3])
+        self.words.find(word).map(|word| self.facts[word as usize * N_FACTS + 3])
     }
 
     /// Adds what is known of the whole word.
     fn facts(&self, word: &str, vector: &mut Vec<f32>) {
-        let Some(&word) = self.words.get(word) else {
-            vector.resize(self.width(), 0.0);
+        let Some(word) = self.words.find(word) else {
+            vector.resize(self.plain_width(), 0.0);
             return;
         };
         let [low, high, capitals, frequency] =
@@ -167,7 +209,7 @@ impl Vectors {
                 [0].into_iter().chain(ends[..i].iter().copied()).filter(|start| end - start <= MAX_PIECE)
             {
                 if best[start].0 + 1 < choice.0
-                    && let Some(&piece) = self.pieces.get(&spaced[start..end])
+                    && let Some(piece) = self.pieces.find(&spaced[start..end])
                 {
                     choice = (best[start].0 + 1, Some(piece), start);
                 }
@@ -193,12 +235,11 @@ fn columns(tensors: &SafeTensors<'static>, name: &str) -> Result<(usize, &'stati
     Ok((width, tensor.data()))
 }
 
-/// Names, one a line, and the number of each.
-fn names(tensors: &SafeTensors<'static>, name: &str) -> Result<HashMap<&'static str, u32>, String> {
-    let damaged = || format!("damaged table of word vectors: no names {name:?}");
-    let tensor = tensors.tensor(name).map_err(|_| damaged())?;
-    let names = std::str::from_utf8(tensor.data()).map_err(|_| damaged())?;
-    Ok(names.split('\n').zip(0..).collect())
+/// Names, one a line.
+fn names(tensors: &SafeTensors<'static>, name: &str) -> Result<Lines, String> {
+    let tensor = tensors.tensor(name).ok();
+    let lines = tensor.and_then(|tensor| Lines::new(tensor.data()));
+    lines.ok_or_else(|| format!("damaged table of word vectors: no names {name:?}"))
 }
 
 #[cfg(all(test, feature = "english"))]
@@ -239,7 +280,7 @@ mod tests {
     fn names_are_told_by_their_capitals() {
         let capitals = |word: &str| {
             let vector = Vectors::english().vector(word);
-            vector[vector.len() - N_FACTS]
+            vector[Vectors::english().plain_width() - N_FACTS]
         };
         for name in ["chicago", "beatles", "tolkien"] {
             assert!(capitals(name) > 0.5, "{name}");

@@ -551,7 +551,7 @@ fn forms(tagger: &SpanTaggerSettings, features: &Features) -> Result<Forms> {
         return Ok(Forms { alphabet, vectors: None });
     }
     match Vectors::built_in() {
-        Some(vectors) => Ok(Forms { alphabet, vectors: Some(vectors) }),
+        Some(vectors) => Ok(Forms { alphabet, vectors: Some(vectors.clone()) }),
         None => Err(Error::Setting {
             problem: "vectors is true, but the vectors of English words are not built into this program"
                 .to_owned(),
@@ -574,7 +574,7 @@ fn span_tagger_shape(
         embedding: settings.embedding,
         character: tagger.character,
         filters: tagger.filters,
-        vector: forms.vectors.map_or(0, Vectors::width),
+        vector: forms.vectors.as_ref().map_or(0, Vectors::width),
         hidden: settings.hidden,
         layers: tagger.layers,
     }

@@ -39,7 +39,7 @@ pub fn looks_open(train: &Corpus, settings: &TrainSettings) -> Result<Vec<String
         None => {
             let Fit { features, examples, network, .. } = Fit::new(train, None, settings)?;
             let Untrained::SpanTagger { forms, .. } = network else { return Ok(Vec::new()) };
-            Ok(open_slots(&features, &examples, forms.vectors))
+            Ok(open_slots(&features, &examples, forms.vectors.as_ref()))
         }
     }
 }

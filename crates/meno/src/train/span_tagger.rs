@@ -49,7 +49,7 @@ impl<'a> SpanTaggerTask<'a> {
             settings,
             tagger,
             word_dropout: WordDropout::new(tagger.unknown_words, &counts),
-            mentions: Mentions::new(&tagger.replacement, features, examples, looks.vectors, known),
+            mentions: Mentions::new(&tagger.replacement, features, examples, looks.vectors.as_ref(), known),
             examples,
             looks,
             forms: words.iter().map(|word| looks.of(word)).collect(),
