@@ -60,7 +60,12 @@ impl Asked<'_> {
         let mut at = 0;
         while at < said.len() {
             let phrase = self.request_words(&said[at..], &request);
-            let (n, mention) = phrase.or_else(|| self.type_words(&said[at..])).unwrap_or((1, Mention::Word));
+            // `an old friend` is not about *Old Tuppenny*.
+            let is_apart = at > 0 && self.book.hear.one.contains(&said[at - 1].form);
+            let phrase =
+                phrase.filter(|(_, mention)| !is_apart || *mention == Mention::Phrase(self.phrase.clone()));
+            let kind = || self.type_words(&said[at..]).filter(|_| !self.is_vocative(said, at));
+            let (n, mention) = phrase.or_else(kind).unwrap_or((1, Mention::Word));
             // Of several in a row the last says what it is: a `gym playlist` is a playlist.
             match (pieces.last_mut(), &mention) {
                 (Some((place, Mention::Type(before))), Mention::Type(types)) => {
@@ -72,6 +77,19 @@ impl Asked<'_> {
             at += n;
         }
         Delexicalized { pieces, words: said }
+    }
+
+    /// Whether a word speaks to whom is asked: `no idea mate`, `a place dear`, but not `my best mate`.
+    fn is_vocative(&self, said: &[Word], at: usize) -> bool {
+        let hear = &self.book.hear;
+        let is_last = said.get(at + 1).is_none_or(|next| next.after_mark);
+        let before = || said[..at].iter().rev().take_while(|word| !word.after_mark);
+        let is_article = |word: &Word| hear.article.contains(&word.form) || hear.own.contains(&word.form);
+        let after_kind = at > 0 && self.type_words(&said[at - 1..at]).is_some();
+        hear.vocative.contains(&said[at].form)
+            && is_last
+            && before().next().is_some()
+            && (after_kind || !before().any(is_article))
     }
 
     /// How many words in front are words of the request that touch the phrase or another slot, and which these are.
