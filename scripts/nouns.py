@@ -454,7 +454,7 @@ item: acorn, acoustic guitar, aftershave, aftersun, air freshener, airbed, airer
   wrap, wrapping paper, wreath, wrench, yarn, yeast, yo-yo, zip
 song: adagio, aria, cantata, canticle, carol, christmas carol, christmas song, concerto, duet, earworm, etude, folk song,
   fugue, hymn, jingle, love song, madrigal, mash-up, mashup, mazurka, minuet, national anthem, nocturne, nursery rhyme,
-  oratorio, overture, piece of music, polonaise, pop song, prelude, psalm, remix, requiem, rhapsody, ring tone, ringtone,
+  oratorio, overture, piece of music, polonaise, pop song, prelude, psalm, remix, requiem, rhapsody, ring tone,
   rondo, sea shanty, shanty, sonata, symphony, theme tune, tone poem, track, tune, waltz, wedding march
 genre: a cappella, acapella, acid house, afrobeat, afrobeats, amapiano, ambient, bachata, baroque, beatboxing, bebop,
   bhangra, bluegrass, bolero, boogie-woogie, bossa nova, breakbeat, britpop, calypso, cantopop, chamber music, chanson,
@@ -577,7 +577,7 @@ vehicle: aircraft carrier, backhoe, black cab, blimp, bmx, cab, cable car, campe
   police car, private jet, pushbike, quad, quad bike, raft, road bike, rowing boat, rv, sailing boat, school bus, schooner,
   segway, ski lift, space shuttle, sports car, steam train, steamroller, stroller, supercar, suv, tandem, trailer, train,
   tuk-tuk, van, vespa
-software: add-on, antivirus, app, application, blog, bot, browser, chat room, chatbot, chatgpt, chatroom, computer program,
+software: ringtone, add-on, antivirus, app, application, blog, bot, browser, chat room, chatbot, chatgpt, chatroom, computer program,
   database, emulator, firewall, freeware, game engine, homepage, message board, mobile app, music app, operating system,
   phone app, plugin, program, screensaver, search engine, shareware, social network, software, spam filter, spreadsheet,
   streaming service, virtual assistant, vlog, vpn, web app, web browser, webpage, website, widget, wiki, word processor

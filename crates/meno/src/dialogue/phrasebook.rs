@@ -64,6 +64,8 @@ pub(super) struct Hear {
     pub subject: Vec<String>,
     pub instead: Vec<String>,
     pub ask: Vec<String>,
+    pub meant: Vec<String>,
+    pub but: Vec<String>,
 }
 
 /// What is called by a name.

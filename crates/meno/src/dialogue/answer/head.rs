@@ -106,9 +106,10 @@ impl Asked<'_> {
             if let Some((n, meaning)) = self.noun_at(&words[at..]) {
                 let is_weak = n == 1 && hear.weak.contains(&words[at].form);
                 // `a pancake day thing` says more before *thing*.
-                if !is_weak || head.is_none() {
-                    head = Some(Head { meaning, is_exact: true, is_weak });
-                }
+                head = match head {
+                    Some(head) if is_weak => Some(Head { is_exact: false, is_weak: true, ..head }),
+                    _ => Some(Head { meaning, is_exact: true, is_weak }),
+                };
                 at += n;
                 continue;
             }
@@ -145,6 +146,11 @@ impl Asked<'_> {
             })
         };
         longest.or_else(named).or_else(|| noun(1))
+    }
+
+    /// Whether a noun names a kind of what a slot has.
+    pub(super) fn is_noun_of(&self, noun: &str, slot: &str) -> bool {
+        self.meaning_of(&noun.to_lowercase(), false) == Some(Meaning::Type(slot.to_owned()))
     }
 
     /// What a noun says: a type, or a kind of its own that no type is of.

@@ -54,6 +54,7 @@ impl Asked<'_> {
         let strong = head.clone().filter(|head| !head.is_weak).map(|head| head.meaning);
         let exact = head.clone().filter(|head| !head.is_weak && head.is_exact).map(|head| head.meaning);
         let of_kind = |slot: String| Meaning::Type(slot);
+        let labelled = labelled.filter(|pieces| affirmed(&pieces.start));
         let name = labelled.or_else(|| self.predicate(answer)).map(|pieces| answer.text(text, pieces));
         let name = name.map(|name| name.to_lowercase().replace('’', "'"));
         let alike = || name.as_ref().and_then(|name| self.alike(name.rsplit(' ').next()?)).map(of_kind);
@@ -170,8 +171,11 @@ impl Asked<'_> {
         let types = || self.options.iter().chain(self.types);
         let is_filler = |form: &str| hear.filler.iter().any(|filler| filler == form);
         (0..forms.len()).find_map(|start| {
-            let is_owner = |form: &str| form.ends_with("'s") && start > 0;
-            let head = forms[..start].iter().all(|form| is_filler(form) || is_owner(form));
+            // `my sister's band`, but not `Tuesday's the date`.
+            let is_owner = |idx: usize| {
+                forms[idx].ends_with("'s") && !hear.article.iter().any(|article| article == forms[idx + 1])
+            };
+            let head = (0..start).all(|idx| is_filler(forms[idx]) || is_owner(idx));
             let ends = (start + 1..=forms.len()).rev();
             let ends = ends.filter(|&end| head && forms[end..].iter().all(|form| is_filler(form)));
             ends.filter_map(|end| {

@@ -32,6 +32,11 @@ impl Delexicalized<'_> {
         self.pieces.iter().map(form).collect()
     }
 
+    /// The words as they were said.
+    pub(super) fn all_forms(&self) -> Vec<&str> {
+        self.words.iter().map(|word| word.form.as_str()).collect()
+    }
+
     /// The types that a piece may name.
     pub(super) fn types(&self, piece_idx: usize) -> Option<&[String]> {
         match &self.pieces[piece_idx].1 {
@@ -95,12 +100,16 @@ impl Asked<'_> {
     /// How many words in front are words of the request that touch the phrase or another slot, and which these are.
     fn request_words(&self, words: &[Word], request: &[Word]) -> Option<(usize, Mention)> {
         let matched = (0..request.len()).filter_map(|start| {
-            let is_same = |(said, word): &(&Word, &Word)| said.form == word.form;
-            let mut n = words.iter().zip(&request[start..]).take_while(is_same).count();
+            // A mark parts two mentions: `Tansy. Tomorrow is when.`
+            let is_same = |(idx, (said, word)): &(usize, (&Word, &Word))| {
+                said.form == word.form && (*idx == 0 || !said.after_mark || word.after_mark)
+            };
+            let pairs = words.iter().zip(&request[start..]).enumerate();
+            let mut n = pairs.take_while(is_same).count();
             // `Steve's a person`
             if let (Some(said), Some(word)) = (words.get(n), request.get(start + n))
                 && said.form.strip_suffix("'s") == Some(&word.form)
-                && (request[start].place.start..word.place.end) == self.phrase
+                && self.is_slot(&(request[start].place.start..word.place.end))
             {
                 n += 1;
             }
@@ -111,6 +120,11 @@ impl Asked<'_> {
             (counts && !is_filler).then_some((n, place))
         });
         matched.max_by_key(|(n, _)| *n).map(|(n, place)| (n, Mention::Phrase(place)))
+    }
+
+    /// Whether some bytes of the request are the phrase in question or one of its slots.
+    fn is_slot(&self, place: &Range<usize>) -> bool {
+        *place == self.phrase || self.slots.contains(place)
     }
 
     /// How many words in front name a type.

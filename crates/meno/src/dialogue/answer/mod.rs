@@ -4,6 +4,8 @@
 //! known type that is named anywhere is that type. Without such a model there are rules alone.
 
 mod boundaries;
+mod explained;
+mod forms;
 mod head;
 mod kinds;
 mod mention;
@@ -15,7 +17,8 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::act::{Act, Answers, Said};
-use super::phrasebook::{Hear, Names, Phrasebook};
+use super::phrasebook::{Names, Phrasebook};
+use forms::{Word, find_phrase, forms_begin, is_all, is_led, without_lead, words};
 use head::Head;
 use mention::{Delexicalized, Mention};
 
@@ -139,30 +142,6 @@ const VERY_SURE: f32 = 0.9;
 /// So likely an answer is what the model says that it is learnt from without asking back.
 const TO_LEARN: f32 = 0.95;
 
-/// A word of a text in lower case, and where it stands.
-struct Word {
-    form: String,
-    place: Range<usize>,
-    /// Whether a mark stands between it and the word before.
-    after_mark: bool,
-}
-
-fn words(text: &str) -> Vec<Word> {
-    let mut words = Vec::new();
-    for piece in text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '…')) {
-        let trimmed = piece.trim_matches(|c: char| !c.is_alphanumeric());
-        if !trimmed.is_empty() {
-            // Both are slices of the text.
-            let start = trimmed.as_ptr() as usize - text.as_ptr() as usize;
-            let form = trimmed.to_lowercase().replace('’', "'");
-            let before = words.last().map_or(0, |word: &Word| word.place.end);
-            let after_mark = text[before..start].contains([',', ';', '.', '!', '?', ':', '…']);
-            words.push(Word { form, place: start..start + trimmed.len(), after_mark });
-        }
-    }
-    words
-}
-
 impl Asked<'_> {
     /// What an answer means.
     pub(super) fn understand(&self, text: &str) -> Understood {
@@ -216,7 +195,11 @@ impl Asked<'_> {
         };
         let cancels = ends(&hear.cancel).filter(|&end| is_said(end)).map(|_| Answer::Cancel);
         let leaves = || ends(&hear.dont_know).filter(|&end| is_said(end)).map(|_| Answer::DontKnow);
-        cancels.or_else(leaves).filter(|_| self.is_open && self.head(&self.delexicalize(words)).is_none())
+        let repeats = || ends(&hear.repeat).filter(|&end| is_said(end)).map(|_| Answer::Repeat);
+        cancels
+            .or_else(leaves)
+            .or_else(repeats)
+            .filter(|_| self.is_open && self.head(&self.delexicalize(words)).is_none())
     }
 
     /// Whether a type is called by its own name, and not by that of something which is one: `a place`, not `a village`.
@@ -275,7 +258,13 @@ impl Asked<'_> {
             return Some(boundaries);
         }
         if let Some(end) = find_phrase(forms, &hear.alias).filter(|_| !self.phrase.is_empty()) {
-            let named = self.named(&forms[end..]).filter(|_| !self.is_value(text, &words[end..]));
+            // `the name of our band` says what it is, `what we call Emma's house` does not.
+            let is_name_of = forms[..end].ends_with(&["name", "of"]);
+            let is_owned = forms[end..].iter().any(|form| form.ends_with("'s"));
+            let is_kind = |slot: &String| {
+                is_name_of && self.options.contains(slot) || !is_owned && !self.is_value(text, &words[end..])
+            };
+            let named = self.named(&forms[end..]).filter(is_kind);
             return Some(match named {
                 Some(slot) => self.with_boundaries(&self.delexicalize(words), slot),
                 None => self.alias(text, &words[end..]),
@@ -334,8 +323,13 @@ impl Asked<'_> {
         let first = words.iter().position(|word| !is_filler(&word))?;
         let value = &text[words[first].place.start..words.last()?.place.end];
         let is_phrase = value.to_lowercase() == self.request[self.phrase.clone()].to_lowercase();
-        let is_known = !is_phrase && !self.phrase.is_empty() && (self.slot_of)(value).is_some();
-        is_known.then(|| Answer::Alias(value.to_owned()))
+        let slot = (self.slot_of)(value).filter(|_| !is_phrase && !self.phrase.is_empty())?;
+        // `a launderette` is a kind of place, whatever else is called so; `the launderette` may be that one.
+        let is_one = first == 0 || self.book.hear.one.contains(&words[first - 1].form);
+        match is_one && self.is_noun_of(value, &slot) {
+            true => Some(Answer::Type(slot)),
+            false => Some(Answer::Alias(value.to_owned())),
+        }
     }
 
     /// What a model of answers makes of it.
@@ -360,7 +354,10 @@ impl Asked<'_> {
                 let is_subject = self.subject(text, &answer).is_some() && phrase.is_some();
                 is_led(&self.book.hear, &answer.forms()) || is_subject && self.is_about_last(&answer)
             }
-            Answer::Type(slot) => self.is_offered(&meant) || self.is_plain(text, slot),
+            Answer::Type(slot) => {
+                let is_said = self.is_offered(&meant) && !self.says_more(&answer);
+                is_said || self.is_plain(text, slot) && self.says_own_name(&meant, &answer.all_forms())
+            }
             meant => self.is_offered(meant),
         };
         Understood { answer: meant, is_sure: is_plain && is_labelled && likelihood >= TO_LEARN }
@@ -373,6 +370,12 @@ impl Asked<'_> {
             let forms: Vec<&str> = words.iter().map(|word| word.form.as_str()).collect();
             self.named(&forms).as_deref() == Some(slot)
         })
+    }
+
+    /// Whether an answer speaks of names, or takes something back: `the hoover is called that`, `a group, but ...`.
+    fn says_more(&self, answer: &Delexicalized<'_>) -> bool {
+        let hear = &self.book.hear;
+        answer.words.iter().any(|word| hear.naming.contains(&word.form) || hear.but.contains(&word.form))
     }
 
     /// Whether it begins with a no, or is about words of the last request.
@@ -496,7 +499,8 @@ impl Asked<'_> {
         let start = said.words("value").map_or(0, |pieces| pieces.start);
         let is_one =
             start.checked_sub(1).is_some_and(|before| hear.one.iter().any(|one| one == forms[before]));
-        names || (self.slot_of)(value).is_some() || !is_one && self.head(answer).is_none()
+        let is_title = value.starts_with(char::is_uppercase) && (self.slot_of)(value).is_some();
+        names || is_title || !is_one && self.head(answer).is_none()
     }
 
     /// Whether an answer has a word that denies something.
@@ -520,64 +524,6 @@ impl Asked<'_> {
             || forms.windows(2).any(is_said)
     }
 
-    /// Types are ruled out; if another one is affirmed, it is that.
-    fn ruled_out(&self, answer: &Delexicalized<'_>) -> Answer {
-        let is_ruled_out = |idx: &usize| self.is_ruled_out(answer, *idx);
-        let types = |idx: usize| answer.types(idx).and_then(|types| types.first().cloned());
-        let (out, affirmed): (Vec<usize>, Vec<usize>) =
-            (0..answer.pieces.len()).filter(|&idx| types(idx).is_some()).partition(is_ruled_out);
-        match (out.is_empty(), affirmed.first()) {
-            (false, Some(&idx)) if self.is_open => types(idx).map_or(Answer::Unclear, Answer::Type),
-            (false, Some(&idx)) => {
-                types(idx).map_or(Answer::Unclear, |slot| Answer::Teach(None, Meaning::Type(slot)))
-            }
-            (true, None) => Answer::No,
-            // The no is in another clause.
-            (true, Some(&idx)) if self.is_open && (1..=idx).any(|idx| answer.is_after_mark(idx)) => {
-                types(idx).map_or(Answer::Unclear, Answer::Type)
-            }
-            _ => Answer::NotType(out.into_iter().chain(affirmed).filter_map(types).collect()),
-        }
-    }
-
-    /// What the phrase in question is, perhaps with other boundaries.
-    fn explained(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Answer {
-        match self.type_in(text, answer, said) {
-            Some(Meaning::Type(slot)) => self.with_boundaries(answer, slot),
-            Some(Meaning::NewType(name)) => Answer::NewType(name),
-            _ if self.has_ruled_out(answer) => self.ruled_out(answer),
-            _ => Answer::Unclear,
-        }
-    }
-
-    /// The phrase is of this type; it may have other boundaries, if a clause begins with them.
-    fn with_boundaries(&self, answer: &Delexicalized<'_>, slot: String) -> Answer {
-        let hear = &self.book.hear;
-        let is_lead = |idx: &usize| {
-            let form = &answer.words[answer.pieces[*idx].0.start].form;
-            let leads = [&hear.filler, &hear.no, &hear.just, &hear.intro, &hear.hedge];
-            leads.into_iter().any(|words| words.contains(form))
-        };
-        let is_first = |idx: usize| {
-            let back = (0..idx).rev().take_while(|&before| !answer.is_after_mark(before + 1));
-            back.into_iter().all(|before| is_lead(&before))
-        };
-        let other = answer.pieces.iter().enumerate().find_map(|(idx, (_, mention))| match mention {
-            Mention::Phrase(place) if is_first(idx) => Some(place.clone()),
-            _ => None,
-        });
-        match other {
-            Some(place) if place != self.phrase && touches(&place, &self.phrase) => {
-                Answer::Boundaries(place, Some(slot))
-            }
-            _ => Answer::Type(slot),
-        }
-    }
-
-    fn has_ruled_out(&self, answer: &Delexicalized<'_>) -> bool {
-        (0..answer.pieces.len()).any(|idx| answer.types(idx).is_some() && self.is_ruled_out(answer, idx))
-    }
-
     /// The part of the request that is mentioned, if there is one.
     fn mentioned(&self, answer: &Delexicalized<'_>) -> Option<Range<usize>> {
         answer.pieces.iter().find_map(|(_, mention)| match mention {
@@ -589,51 +535,4 @@ impl Asked<'_> {
 
 fn touches(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
-}
-
-/// Whether words begin as people begin to teach: `remember that`.
-fn is_led(hear: &Hear, forms: &[&str]) -> bool {
-    hear.teach.iter().any(|lead| forms_begin(forms, lead))
-}
-
-fn forms_begin(forms: &[&str], phrase: &str) -> bool {
-    let phrase: Vec<&str> = phrase.split(' ').collect();
-    forms.starts_with(&phrase)
-}
-
-/// Whether the words are one of these phrases, with nothing but fillers around it.
-fn is_all(forms: &[&str], phrases: &[String], fillers: &[String]) -> bool {
-    phrases.iter().any(|phrase| {
-        let phrase: Vec<&str> = phrase.split(' ').collect();
-        forms.windows(phrase.len()).enumerate().any(|(start, window)| {
-            let mut around = forms[..start].iter().chain(&forms[start + phrase.len()..]);
-            window == phrase && around.all(|form| fillers.iter().any(|filler| filler == form))
-        })
-    })
-}
-
-/// The end of the first of these phrases that stands in the words.
-fn find_phrase(forms: &[&str], phrases: &[String]) -> Option<usize> {
-    (0..forms.len()).find_map(|start| {
-        let ends = phrases.iter().filter_map(|phrase| {
-            let phrase: Vec<&str> = phrase.split(' ').collect();
-            forms[start..].starts_with(&phrase).then_some(start + phrase.len())
-        });
-        ends.max()
-    })
-}
-
-/// Whether the words begin with some of these phrases, and what follows them.
-fn without_lead<'f, 'w>(mut forms: &'f [&'w str], phrases: &[String]) -> (bool, &'f [&'w str]) {
-    let n_before = forms.len();
-    loop {
-        let lengths = phrases.iter().filter_map(|phrase| {
-            let phrase: Vec<&str> = phrase.split(' ').collect();
-            forms.starts_with(&phrase).then_some(phrase.len())
-        });
-        match lengths.max() {
-            Some(length) => forms = &forms[length..],
-            None => return (forms.len() < n_before, forms),
-        }
-    }
 }

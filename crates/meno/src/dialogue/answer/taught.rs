@@ -142,7 +142,10 @@ impl Asked<'_> {
         let pieces = labelled.or_else(mention)?;
         // What follows a mark is a remark: `six, my parents are coming`.
         let end = (pieces.start + 1..pieces.end).find(|&idx| answer.is_after_mark(idx)).unwrap_or(pieces.end);
-        let value = self.bare(answer.text(text, pieces.start..end));
+        let said = answer.text(text, pieces.start..end);
+        // `Emma's pet name` is Emma's.
+        let owner = said.strip_suffix("'s").filter(|_| end < answer.pieces.len());
+        let value = self.bare(owner.unwrap_or(said));
         (value.len() <= MAX_PHRASE).then_some(value)
     }
 
