@@ -291,12 +291,14 @@ person: academic, admiral, advocate, agent, alchemist, ally, anchorman, archbish
   brother, twin sister, twins, tycoon, undertaker, vice president, vip, vlogger, volunteer, waitstaff, weaver, web
   developer, wedding planner, window cleaner, witness, young man, young woman, younger brother, younger sister, youtuber,
   zookeeper
-artist: artist, bass player, beatboxer, boy band, boyband, brass band, busker, chorus, disc jockey, disk jockey, dj, duo,
+artist: tribute band, punk band, jazz trio,
+  artist, bass player, beatboxer, boy band, boyband, brass band, busker, chorus, disc jockey, disk jockey, dj, duo,
   emcee, fiddler, folk singer, frontman, girl band, gospel choir, group, guitar player, hip hop artist, jazz band, jazz
   singer, lead singer, mc, mezzo-soprano, octet, opera singer, philharmonic, piano player, piper, pop group, pop star,
   popstar, quartet, quintet, record producer, recording artist, rock band, rock group, rock star, rockstar, septet, sextet,
   singer-songwriter, string quartet, symphony orchestra, tenor, tribute act, trio
-place: advertising agency, agency, airbnb, airline, aisle, allotment, amphitheater, amphitheatre, amusement park, apartment
+place: trampoline park, farm shop, nail bar, holiday park, soft play, noodle bar,
+  advertising agency, agency, airbnb, airline, aisle, allotment, amphitheater, amphitheatre, amusement park, apartment
   building, apiary, aquarium, arcade, army base, art gallery, auditorium, avenue, b&b, barber shop, barnyard, barracks,
   base, basketball court, beauty salon, bed and breakfast, beer garden, betting shop, bingo hall, boarding school,
   boathouse, bog, book shop, bookies, border crossing, botanical garden, bowling alley, bowling green, bridleway, building
@@ -335,7 +337,8 @@ place: advertising agency, agency, airbnb, airline, aisle, allotment, amphitheat
   townhouse, toy shop, traffic circle, trail, train station, tram stop, travel agency, tube station, tunnel, underground
   station, uni, vegetable market, venue, vets, village, village green, village hall, volcano, water park, waterpark, well,
   wharf, windmill, wine bar, yoga studio, youth club, youth hostel, zebra crossing
-room: annex, annexe, back garden, back room, back yard, bike shed, boot room, box room, changing room, chimney, common room,
+room: granny annexe, loft conversion,
+  annex, annexe, back garden, back room, back yard, bike shed, boot room, box room, changing room, chimney, common room,
   conference room, conservatory, cubbyhole, deck, decking, den, dining room, downstairs, downstairs loo, downstairs toilet,
   drawing room, dressing room, driveway, en suite, en-suite, ensuite, entrance hall, entryway, family room, fence, first
   floor, floor, flower bed, flowerbed, front garden, front porch, front room, front yard, game room, games room, garden,
@@ -346,7 +349,8 @@ room: annex, annexe, back garden, back room, back yard, bike shed, boot room, bo
   stoop, study, summer house, summerhouse, sun room, tool shed, top floor, tree house, treehouse, tv room, upstairs, utility
   room, vegetable garden, vegetable patch, vestry, waiting room, walk-in closet, wet room, window sill, windowsill, wine
   cellar, yard
-device: ac, adapter, adaptor, aerial, air conditioner, air conditioning, air fryer, air purifier, aircon, airfryer, airpods,
+device: massage chair, massage gun, sound bar, towel rail,
+  ac, adapter, adaptor, aerial, air conditioner, air conditioning, air fryer, air purifier, aircon, airfryer, airpods,
   alarm, alarm clock, amp, answering machine, answerphone, appliance, atm, awning, baby monitor, back door, barrier, bay
   window, bedside lamp, bedside light, blender, blind, blinds, blower, blu-ray player, bluetooth speaker, boiler, boom box,
   boombox, bread maker, breadmaker, burglar alarm, cable, calculator, car alarm, car radio, carpet cleaner, cash machine,
@@ -450,7 +454,7 @@ item: acorn, acoustic guitar, aftershave, aftersun, air freshener, airbed, airer
   wrap, wrapping paper, wreath, wrench, yarn, yeast, yo-yo, zip
 song: adagio, aria, cantata, canticle, carol, christmas carol, christmas song, concerto, duet, earworm, etude, folk song,
   fugue, hymn, jingle, love song, madrigal, mash-up, mashup, mazurka, minuet, national anthem, nocturne, nursery rhyme,
-  oratorio, overture, piece of music, polonaise, pop song, prelude, psalm, remix, requiem, rhapsody, ring tone, ringtone,
+  oratorio, overture, piece of music, polonaise, pop song, prelude, psalm, remix, requiem, rhapsody, ring tone,
   rondo, sea shanty, shanty, sonata, symphony, theme tune, tone poem, track, tune, waltz, wedding march
 genre: a cappella, acapella, acid house, afrobeat, afrobeats, amapiano, ambient, bachata, baroque, beatboxing, bebop,
   bhangra, bluegrass, bolero, boogie-woogie, bossa nova, breakbeat, britpop, calypso, cantopop, chamber music, chanson,
@@ -464,7 +468,8 @@ genre: a cappella, acapella, acid house, afrobeat, afrobeats, amapiano, ambient,
   ranchera, rap, reggaeton, rnb, rock, rock 'n' roll, rock and roll, rock n roll, rocksteady, salsa, samba, schlager,
   screamo, shoegaze, ska, soca, soft rock, soul, synth pop, synthpop, synthwave, tango, tech house, tejano, trance, trip
   hop, trip-hop, uk garage, vaporwave, world music
-event: afterparty, agm, agricultural show, air show, anniversary, annual leave, appointment, appraisal, art class, art
+event: charity run, book club,
+  afterparty, agm, agricultural show, air show, anniversary, annual leave, appointment, appraisal, art class, art
   exhibition, auction, audition, awards ceremony, baby shower, bake sale, band practice, baptism, bar mitzvah, barbecue,
   barbeque, barn dance, bat mitzvah, bbq, beer festival, bike ride, bingo night, birthday party, blind date, blood test,
   board meeting, boat race, bonfire, book fair, book launch, book signing, breakfast, bridal shower, brunch, business
@@ -540,7 +545,8 @@ movie: action film, animated film, anime, b-movie, biopic, blockbuster, cartoon,
   feature film, film, film noir, flick, horror film, horror movie, mockumentary, motion picture, movie, prequel, remake,
   rockumentary, rom-com, romantic comedy, romcom, sequel, short film, silent film, slasher, talkie, tearjerker, thriller,
   western
-show: audio drama, broadcast, channel, chat show, crime drama, docuseries, episode, game show, hospital drama, infomercial,
+show: radio station, youtube channel,
+  audio drama, broadcast, channel, chat show, crime drama, docuseries, episode, game show, hospital drama, infomercial,
   k-drama, legal drama, medical drama, mini-series, miniseries, murder mystery, news, newscast, phone-in, podcast, police
   drama, programme, quiz show, radio drama, radio play, radio programme, radio show, reality show, rerun, series, show,
   sitcom, situation comedy, soap opera, talk radio, talk show, telecast, telenovela, telethon, tv programme, tv series, tv
@@ -571,7 +577,7 @@ vehicle: aircraft carrier, backhoe, black cab, blimp, bmx, cab, cable car, campe
   police car, private jet, pushbike, quad, quad bike, raft, road bike, rowing boat, rv, sailing boat, school bus, schooner,
   segway, ski lift, space shuttle, sports car, steam train, steamroller, stroller, supercar, suv, tandem, trailer, train,
   tuk-tuk, van, vespa
-software: add-on, antivirus, app, application, blog, bot, browser, chat room, chatbot, chatgpt, chatroom, computer program,
+software: ringtone, add-on, antivirus, app, application, blog, bot, browser, chat room, chatbot, chatgpt, chatroom, computer program,
   database, emulator, firewall, freeware, game engine, homepage, message board, mobile app, music app, operating system,
   phone app, plugin, program, screensaver, search engine, shareware, social network, software, spam filter, spreadsheet,
   streaming service, virtual assistant, vlog, vpn, web app, web browser, webpage, website, widget, wiki, word processor

@@ -124,7 +124,7 @@ pub const ANSWERS: Settings = Settings {
     joined: &[],
     digits: true,
     min_patterns: 800,
-    min_sentences: 5000,
+    min_sentences: 8000,
     sizes: [9000, 800, 0, 0],
     n_double: 0,
     head: 50,

@@ -51,6 +51,21 @@ pub(super) struct Hear {
     pub option: Vec<String>,
     pub ordinary: Vec<String>,
     pub teach: Vec<String>,
+    pub last: Vec<String>,
+    pub one: Vec<String>,
+    pub weak: Vec<String>,
+    pub hedge: Vec<String>,
+    pub vocative: Vec<String>,
+    pub relative: Vec<String>,
+    pub naming: Vec<String>,
+    pub deny: Vec<String>,
+    pub apart: Vec<String>,
+    pub lacks: Vec<String>,
+    pub subject: Vec<String>,
+    pub instead: Vec<String>,
+    pub ask: Vec<String>,
+    pub meant: Vec<String>,
+    pub but: Vec<String>,
 }
 
 /// What is called by a name.
@@ -221,6 +236,17 @@ impl Phrasebook {
         let kinds = plain.split(' ').filter_map(|word| self.kinds.get(word));
         names.extend(kinds.flatten().cloned());
         names
+    }
+
+    /// What a slot type itself is called, without the names of things that are one.
+    pub(super) fn own_names(&self, slot: &str) -> Vec<String> {
+        let plain = plain_name(slot);
+        let say = self.description.slots.get(slot).and_then(|words| words.say.clone());
+        let said = say.map(|say| say.split_once(' ').map_or(say.clone(), |(_, name)| name.to_lowercase()));
+        [Some(plain.clone()), plain.strip_suffix(" name").map(str::to_owned), said]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     /// The slot types, or intents, by what they are called.

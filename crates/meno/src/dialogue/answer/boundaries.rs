@@ -3,64 +3,110 @@
 use std::ops::Range;
 
 use super::mention::{Delexicalized, Mention};
-use super::{Answer, Asked, Word, touches, without_lead, words};
+use super::{Answer, Asked, Meaning, Word, touches, without_lead, words};
 use crate::dialogue::act::Said;
 
 impl Asked<'_> {
     /// Other boundaries of the phrase: the words of the request that are named, or all but those that are ruled out.
     pub(super) fn other_boundaries(&self, answer: &Delexicalized<'_>, said: &Said) -> Answer {
-        let types = |idx: usize| answer.types(idx).and_then(|types| types.first().cloned());
-        let slot = said.words("type").and_then(|pieces| pieces.rev().find_map(types));
-        let named = said.words("phrase").and_then(|pieces| {
-            let place = |idx: usize| match &answer.pieces[idx].1 {
-                Mention::Phrase(place) => Some(place.clone()),
-                _ => None,
-            };
-            let (first, last) = (pieces.clone().find_map(place)?, pieces.rev().find_map(place)?);
+        let place = |idx: usize| match &answer.pieces[idx].1 {
+            Mention::Phrase(place) if touches(place, &self.phrase) => Some(place.clone()),
+            _ => None,
+        };
+        let mentions = (0..answer.pieces.len()).filter_map(|idx| Some((idx, place(idx)?)));
+        let (cut, kept): (Vec<_>, Vec<_>) = mentions
+            .filter(|(_, place)| *place != self.phrase)
+            .partition(|(idx, _)| self.is_cut(answer, *idx));
+        let labelled = said.words("phrase").and_then(|pieces| {
+            let kept = |idx: &usize| !self.is_cut(answer, *idx);
+            let (first, last) =
+                (pieces.clone().filter(kept).find_map(place)?, pieces.rev().filter(kept).find_map(place)?);
             (first.start < last.end).then_some(first.start..last.end)
         });
-        let forms = answer.forms();
-        let is_cut = forms.iter().any(|form| self.book.hear.cut.iter().any(|cut| cut == form));
-        let place = named.filter(|_| !is_cut).or_else(|| self.part_of_phrase(answer, is_cut));
-        match place {
+        let named = labelled.filter(|place| *place != self.phrase).or_else(|| Some(kept.first()?.1.clone()));
+        let slot = self.head(answer).filter(|head| !head.is_weak).and_then(|head| match head.meaning {
+            Meaning::Type(slot) if self.options.is_empty() || self.options.contains(&slot) => Some(slot),
+            _ => None,
+        });
+        let cut = cut.first().map(|(_, place)| place.clone());
+        match named.or_else(|| self.part_of_phrase(answer)).or_else(|| self.without(cut?)) {
             Some(place) if place != self.phrase && touches(&place, &self.phrase) => {
                 Answer::Boundaries(place, slot)
             }
-            Some(_) if slot.is_some() => slot.map_or(Answer::Unclear, Answer::Type),
-            _ => Answer::Unclear,
+            _ => slot.map_or(Answer::Unclear, Answer::Type),
         }
     }
 
-    /// `only the last two words`, `tomorrow isn't part of it`.
-    pub(super) fn part_of_phrase(&self, answer: &Delexicalized<'_>, is_cut: bool) -> Option<Range<usize>> {
+    /// Whether words are mentioned only to say that they do not belong: `without tomorrow`, `six is the time`.
+    fn is_cut(&self, answer: &Delexicalized<'_>, piece_idx: usize) -> bool {
+        let hear = &self.book.hear;
+        let forms = answer.forms();
+        let has = |words: &[String], form: &str| words.iter().any(|word| word == form);
+        let is_phrase = |idx: usize| matches!(answer.pieces[idx].1, Mention::Phrase(_));
+        let far = piece_idx.saturating_sub(3);
+        let mut before =
+            (far..piece_idx).rev().take_while(|&idx| !is_phrase(idx) && !answer.is_after_mark(idx + 1));
+        if before.any(|idx| has(&hear.cut, forms[idx])) {
+            return true;
+        }
+        let (place, _) = &answer.pieces[piece_idx];
+        let is_short = answer.words[place.end - 1].form.ends_with("'s");
+        let after = &forms[piece_idx + 1..];
+        let says_is = is_short || after.first().is_some_and(|form| has(&hear.is, form));
+        let said_of: Vec<usize> = (piece_idx + 1..forms.len().min(piece_idx + 5)).collect();
+        let is_other = |idx: &usize| {
+            let is_unasked = |types: &[String]| types.iter().all(|slot| !self.options.contains(slot));
+            has(&hear.apart, forms[*idx]) || answer.types(*idx).is_some_and(is_unasked)
+        };
+        let is_offered = |idx: &usize| {
+            answer.types(*idx).is_some_and(|types| types.iter().any(|slot| self.options.contains(slot)))
+        };
+        let says_not = match after {
+            [first, ..] if has(&hear.not, first) && *first != "not" => true,
+            [_, second, ..] => *second == "not" && says_is,
+            _ => false,
+        } || after.first().is_some_and(|form| has(&hear.lacks, form));
+        let first_said = said_of.iter().find(|idx| is_other(idx) || is_offered(idx));
+        says_not || says_is && first_said.is_some_and(is_other)
+    }
+
+    /// `only the last two words`, `the last word is when`.
+    fn part_of_phrase(&self, answer: &Delexicalized<'_>) -> Option<Range<usize>> {
+        let hear = &self.book.hear;
         let words: Vec<Word> = self::words(&self.request[self.phrase.clone()]);
         let place = |words: &[Word]| {
             let start = self.phrase.start;
             Some(start + words.first()?.place.start..start + words.last()?.place.end)
         };
         let forms: Vec<&str> = answer.words.iter().map(|word| word.form.as_str()).collect();
-        let numbers = &self.book.hear.number;
-        let number = |form: &str| numbers.iter().position(|names| names.iter().any(|name| name == form));
+        let is_cut = forms.iter().any(|form| {
+            [&hear.cut, &hear.apart, &hear.not].into_iter().any(|words| words.iter().any(|word| word == form))
+        });
+        let number = |form: &str| hear.number.iter().position(|names| names.iter().any(|name| name == form));
         let count = |at: usize| forms.get(at).and_then(|form| number(form)).map_or(1, |number| number + 1);
-        for (at, form) in forms.iter().enumerate() {
+        forms.iter().enumerate().find_map(|(at, form)| {
             let n = count(at + 1).min(words.len());
-            let (first, last) = (&words[..n], &words[words.len() - n..]);
             match (*form, is_cut) {
-                ("first", false) => return place(first),
-                ("last", false) => return place(last),
-                ("first", true) => return place(&words[n..]),
-                ("last", true) => return place(&words[..words.len() - n]),
-                _ => {}
+                ("first", false) => place(&words[..n]),
+                ("last", false) => place(&words[words.len() - n..]),
+                ("first", true) => place(&words[n..]),
+                ("last", true) => place(&words[..words.len() - n]),
+                _ => None,
             }
-        }
-        let cut = self.mentioned(answer)?;
+        })
+    }
+
+    /// The phrase without some words at its start or end, and without ordinary words that led to these.
+    fn without(&self, cut: Range<usize>) -> Option<Range<usize>> {
         let rest = match (cut.start <= self.phrase.start, self.phrase.end <= cut.end) {
             (true, false) => cut.end..self.phrase.end,
             (false, true) => self.phrase.start..cut.start,
-            _ => return Some(cut),
+            _ => return None,
         };
         let kept = self::words(&self.request[rest.clone()]);
-        Some(rest.start + kept.first()?.place.start..rest.start + kept.last()?.place.end)
+        let says = |word: &&Word| !self.book.is_ordinary(&word.form);
+        let (first, last) = (kept.iter().find(says)?, kept.iter().rfind(says)?);
+        Some(rest.start + first.place.start..rest.start + last.place.end)
     }
 
     /// `just regrets`, `no, burpees and regrets`, `only regrets, it's an album`.
@@ -88,5 +134,26 @@ impl Asked<'_> {
             [] => Some(Answer::Boundaries(place, None)),
             rest => Some(Answer::Boundaries(place, Some(self.named(rest)?))),
         }
+    }
+
+    /// `Wet Sock Waltz Part Two, the whole thing, it's a song`: a clause of words of the request, and one that says what it is.
+    pub(super) fn boundaries_and_type(&self, words: &[Word]) -> Option<Answer> {
+        let n = 1 + words.iter().skip(1).position(|word| word.after_mark)?;
+        let answer = self.delexicalize(&words[..n]);
+        let said: Vec<&(Range<usize>, Mention)> = answer
+            .pieces
+            .iter()
+            .filter(|(place, mention)| {
+                *mention != Mention::Word || !self.book.hear.filler.contains(&words[place.start].form)
+            })
+            .collect();
+        let [(_, Mention::Phrase(place))] = said.as_slice() else { return None };
+        let clauses = words[n..].chunk_by(|_, next| !next.after_mark);
+        let mut types = clauses.filter_map(|clause| {
+            self.named(&clause.iter().map(|word| word.form.as_str()).collect::<Vec<_>>())
+        });
+        let slot = types.next().filter(|slot| self.options.contains(slot))?;
+        let is_other = *place != self.phrase && touches(place, &self.phrase);
+        is_other.then(|| Answer::Boundaries(place.clone(), Some(slot)))
     }
 }

@@ -16,8 +16,6 @@ const MAX_TYPE_WORDS: usize = 2;
 /// So alike a noun must be to the names of a kind to be taken for one, and so much more than to those of any other.
 const ALIKE: f32 = 0.42;
 const MARGIN: f32 = 0.1;
-/// The most words of a noun: *robot vacuum cleaner*.
-const MAX_NOUN: usize = 3;
 /// How many names of a kind it must be like.
 const N_ALIKE: usize = 3;
 
@@ -40,37 +38,44 @@ impl Asked<'_> {
         scores.first().filter(|(best, _)| *best > next).map(|&(_, idx)| self.options[idx].clone())
     }
 
-    /// The type that an answer says a phrase is: the first that is not ruled out, after a repair if there is one. What comes
-    /// later says more of it: `a room at the back of the house`.
+    /// What an answer says that a phrase is: by the noun that says so, a number, or what is told of it. What was offered goes first.
     pub(super) fn type_in(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Option<Meaning> {
-        let labelled = said.words("type");
-        let types = |idx: usize| answer.types(idx).and_then(|types| types.first().cloned());
-        let forms = answer.forms();
-        let hear = &self.book.hear;
-        let last_of = |words: &[String]| forms.iter().rposition(|form| words.iter().any(|word| word == form));
-        // What is said before *is* is the phrase, and may sound like a kind: `lemur club is an event`.
-        let verb = forms.iter().position(|form| hear.is.iter().any(|word| word == form));
-        let start = last_of(&hear.repair).max(verb).unwrap_or(0);
-        let affirmed = |idx: &usize| !self.is_ruled_out(answer, *idx);
-        let of_label = labelled.clone().into_iter().flatten().filter(affirmed).find_map(types);
-        let after = || (start..forms.len()).filter(affirmed).find_map(types);
-        let anywhere = || (0..forms.len()).filter(affirmed).find_map(types);
-        if let Some(slot) = of_label.or_else(after).or_else(anywhere) {
-            return Some(Meaning::Type(slot));
-        }
         let forms: Vec<&str> = answer.words.iter().map(|word| word.form.as_str()).collect();
-        if let Some(slot) = self.ordinal(&forms) {
-            return Some(Meaning::Type(slot));
-        }
-        let Some(pieces) = labelled.or_else(|| self.predicate(answer)) else {
-            return self.described(&forms).or_else(|| self.noun_in(&forms)).map(Meaning::Type);
+        let is_offered = |meaning: &Meaning| match meaning {
+            Meaning::Type(slot) => self.options.is_empty() || self.options.contains(slot),
+            _ => false,
         };
-        let name = answer.text(text, pieces).to_lowercase().replace('’', "'");
-        let known = self.kind_of_noun(&name).or_else(|| self.alike(name.rsplit(' ').next()?));
-        known
-            .or_else(|| self.described(&forms))
-            .map(Meaning::Type)
-            .or_else(|| self.is_type_name(&name).then(|| Meaning::NewType(name.replace(' ', "_"))))
+        let labelled = said.words("type");
+        let affirmed = |idx: &usize| !self.is_ruled_out(answer, *idx);
+        let types = |idx: usize| answer.types(idx).and_then(|types| types.first().cloned());
+        let of_label =
+            labelled.clone().into_iter().flatten().filter(affirmed).find_map(types).map(Meaning::Type);
+        let head = self.head(answer);
+        let strong = head.clone().filter(|head| !head.is_weak).map(|head| head.meaning);
+        let exact = head.clone().filter(|head| !head.is_weak && head.is_exact).map(|head| head.meaning);
+        let of_kind = |slot: String| Meaning::Type(slot);
+        let labelled = labelled.filter(|pieces| affirmed(&pieces.start));
+        let name = labelled.or_else(|| self.predicate(answer)).map(|pieces| answer.text(text, pieces));
+        let name = name.map(|name| name.to_lowercase().replace('’', "'"));
+        let alike = || name.as_ref().and_then(|name| self.alike(name.rsplit(' ').next()?)).map(of_kind);
+        let new = || {
+            let name = name.as_ref().filter(|name| self.is_type_name(name))?;
+            Some(Meaning::NewType(name.replace(' ', "_")))
+        };
+        let anywhere =
+            || (0..answer.pieces.len()).filter(affirmed).filter_map(types).map(of_kind).find(is_offered);
+        (strong.clone().filter(is_offered))
+            .or_else(|| self.ordinal(&forms).map(of_kind))
+            .or_else(|| of_label.clone().filter(is_offered))
+            .or_else(|| self.described(&forms, self.options).map(of_kind))
+            .or(exact)
+            .or(of_label)
+            .or(strong)
+            .or_else(alike)
+            .or_else(|| self.described(&forms, self.types).map(of_kind))
+            .or_else(new)
+            .or_else(anywhere)
+            .or(head.map(|head| head.meaning))
     }
 
     /// What stands behind *is a*, to the end: `Moomin is a cat`.
@@ -84,13 +89,16 @@ impl Asked<'_> {
         (start > verb + 1 && (1..=MAX_TYPE_WORDS).contains(&n_words)).then_some(start..forms.len())
     }
 
-    /// A kind that is not named but told of: `it's where I work`, `somebody from the club`. One that was offered goes first.
-    pub(super) fn described(&self, forms: &[&str]) -> Option<String> {
-        let is_told = |slot: &&String| {
+    /// The one of some kinds that is not named but told of, by most words: `it's where I work`, `somebody from the club`.
+    pub(super) fn described(&self, forms: &[&str], among: &[String]) -> Option<String> {
+        let score = |slot: &String| -> usize {
             let cues = self.book.cues(slot);
-            cues.iter().any(|cue| find_phrase(forms, std::slice::from_ref(cue)).is_some())
+            let told = cues.iter().filter(|cue| find_phrase(forms, std::slice::from_ref(cue)).is_some());
+            told.map(|cue| cue.split(' ').count()).sum()
         };
-        self.options.iter().chain(self.types).find(is_told).cloned()
+        // Of several that are told of as much, the first.
+        let best = among.iter().rev().max_by_key(|slot| score(slot))?;
+        (score(best) > 0).then(|| best.clone())
     }
 
     /// Whether some words name a kind that no slot of the request is of: `I meant the band`, but not `the kitchen` of a light there.
@@ -98,23 +106,6 @@ impl Asked<'_> {
         let name = words.to_lowercase();
         let mut named = self.types.iter().filter(|slot| self.is_name(slot, &name)).peekable();
         named.peek().is_some() && named.all(|slot| !self.filled.contains(slot))
-    }
-
-    /// The type that a noun names a kind of: *pizzeria*, or with words before it, *Italian pizzeria*.
-    pub(super) fn kind_of_noun(&self, noun: &str) -> Option<String> {
-        let noun = noun.replace('-', " ");
-        let starts = std::iter::once(0).chain(noun.match_indices(' ').map(|(at, _)| at + 1));
-        let kind = starts.map(|start| &noun[start..]).find_map(|noun| self.book.kind_of(noun))?;
-        self.options.iter().chain(self.types).find(|slot| self.book.is_of_kind(slot, kind)).cloned()
-    }
-
-    /// The first noun after an article of which the type is known, where none is labelled.
-    pub(super) fn noun_in(&self, forms: &[&str]) -> Option<String> {
-        let is_article = |form: &&str| self.book.hear.article.iter().any(|article| article == form);
-        let starts = (0..forms.len()).filter(|&start| start == 0 || is_article(&forms[start - 1]));
-        let ends = |start: usize| (start + 1..=forms.len().min(start + MAX_NOUN)).rev();
-        let mut nouns = starts.flat_map(|start| ends(start).map(move |end| start..end));
-        nouns.find_map(|noun| self.kind_of_noun(&forms[noun].join(" ")))
     }
 
     /// The kind whose names a noun is like, by the table of English words: *brewpub* is like names of places.
@@ -159,9 +150,12 @@ impl Asked<'_> {
     /// `2`, `the second one`: a number from 0.
     pub(super) fn number(&self, forms: &[&str]) -> Option<usize> {
         let hear = &self.book.hear;
-        let is_filler = |form: &&&str| hear.filler.iter().any(|filler| filler == **form);
-        let is_number =
-            |form: &str| hear.number.iter().position(|names| names.iter().any(|name| name == form));
+        let is_filler = |form: &&&str| hear.filler.iter().chain(&hear.option).any(|filler| filler == **form);
+        let is_last = |form: &str| hear.last.iter().any(|last| last == form);
+        let is_number = |form: &str| match is_last(form) {
+            true => self.options.len().checked_sub(1),
+            false => hear.number.iter().position(|names| names.iter().any(|name| name == form)),
+        };
         // `one` is both: alone it is a number.
         let said: Vec<&&str> = forms.iter().filter(|form| !is_filler(form)).collect();
         match (said.as_slice(), forms) {
@@ -177,7 +171,11 @@ impl Asked<'_> {
         let types = || self.options.iter().chain(self.types);
         let is_filler = |form: &str| hear.filler.iter().any(|filler| filler == form);
         (0..forms.len()).find_map(|start| {
-            let head = forms[..start].iter().all(|form| is_filler(form));
+            // `my sister's band`, but not `Tuesday's the date`.
+            let is_owner = |idx: usize| {
+                forms[idx].ends_with("'s") && !hear.article.iter().any(|article| article == forms[idx + 1])
+            };
+            let head = (0..start).all(|idx| is_filler(forms[idx]) || is_owner(idx));
             let ends = (start + 1..=forms.len()).rev();
             let ends = ends.filter(|&end| head && forms[end..].iter().all(|form| is_filler(form)));
             ends.filter_map(|end| {
@@ -191,8 +189,11 @@ impl Asked<'_> {
     pub(super) fn is_name(&self, slot: &str, said: &str) -> bool {
         let said = said.replace('-', " ");
         let names = self.names.get_or_init(|| self.book.index(self.options.iter().chain(self.types)));
-        let named = names.get(&said).or_else(|| names.get(said.strip_suffix('s')?));
-        named.is_some_and(|slots| slots.iter().any(|other| other == slot))
+        let is_in = |name: &str| names.get(name).is_some_and(|slots| slots.iter().any(|other| other == slot));
+        let is_offered = |slots: &Vec<String>| slots.iter().any(|slot| self.options.contains(slot));
+        // *Songs* are a playlist where one was offered, and else what a song is.
+        let is_plural_name = names.get(&said).is_some_and(is_offered);
+        is_in(&said) || !is_plural_name && said.strip_suffix('s').is_some_and(is_in)
     }
 
     /// An offered type by its place in the row, somewhere in a sentence: `I think the second one is right`, `option two`.
@@ -206,7 +207,8 @@ impl Asked<'_> {
                 (idx >= 2 || is_option).then_some(())
             };
             let idx = hear.number.iter().position(|of| names(of).is_some());
-            idx.or_else(|| (forms[at] == "last").then(|| self.options.len().saturating_sub(1)))
+            let is_last = hear.last.iter().any(|last| last == forms[at]);
+            idx.or_else(|| is_last.then(|| self.options.len().saturating_sub(1)))
         };
         let mut said = (0..forms.len()).filter_map(number);
         match (said.next(), said.next()) {

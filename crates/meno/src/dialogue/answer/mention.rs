@@ -32,6 +32,11 @@ impl Delexicalized<'_> {
         self.pieces.iter().map(form).collect()
     }
 
+    /// The words as they were said.
+    pub(super) fn all_forms(&self) -> Vec<&str> {
+        self.words.iter().map(|word| word.form.as_str()).collect()
+    }
+
     /// The types that a piece may name.
     pub(super) fn types(&self, piece_idx: usize) -> Option<&[String]> {
         match &self.pieces[piece_idx].1 {
@@ -60,7 +65,12 @@ impl Asked<'_> {
         let mut at = 0;
         while at < said.len() {
             let phrase = self.request_words(&said[at..], &request);
-            let (n, mention) = phrase.or_else(|| self.type_words(&said[at..])).unwrap_or((1, Mention::Word));
+            // `an old friend` is not about *Old Tuppenny*.
+            let is_apart = at > 0 && self.book.hear.one.contains(&said[at - 1].form);
+            let phrase =
+                phrase.filter(|(_, mention)| !is_apart || *mention == Mention::Phrase(self.phrase.clone()));
+            let kind = || self.type_words(&said[at..]).filter(|_| !self.is_vocative(said, at));
+            let (n, mention) = phrase.or_else(kind).unwrap_or((1, Mention::Word));
             // Of several in a row the last says what it is: a `gym playlist` is a playlist.
             match (pieces.last_mut(), &mention) {
                 (Some((place, Mention::Type(before))), Mention::Type(types)) => {
@@ -74,15 +84,32 @@ impl Asked<'_> {
         Delexicalized { pieces, words: said }
     }
 
+    /// Whether a word speaks to whom is asked: `no idea mate`, `a place dear`, but not `my best mate`.
+    fn is_vocative(&self, said: &[Word], at: usize) -> bool {
+        let hear = &self.book.hear;
+        let is_last = said.get(at + 1).is_none_or(|next| next.after_mark);
+        let before = || said[..at].iter().rev().take_while(|word| !word.after_mark);
+        let is_article = |word: &Word| hear.article.contains(&word.form) || hear.own.contains(&word.form);
+        let after_kind = at > 0 && self.type_words(&said[at - 1..at]).is_some();
+        hear.vocative.contains(&said[at].form)
+            && is_last
+            && before().next().is_some()
+            && (after_kind || !before().any(is_article))
+    }
+
     /// How many words in front are words of the request that touch the phrase or another slot, and which these are.
     fn request_words(&self, words: &[Word], request: &[Word]) -> Option<(usize, Mention)> {
         let matched = (0..request.len()).filter_map(|start| {
-            let is_same = |(said, word): &(&Word, &Word)| said.form == word.form;
-            let mut n = words.iter().zip(&request[start..]).take_while(is_same).count();
+            // A mark parts two mentions: `Tansy. Tomorrow is when.`
+            let is_same = |(idx, (said, word)): &(usize, (&Word, &Word))| {
+                said.form == word.form && (*idx == 0 || !said.after_mark || word.after_mark)
+            };
+            let pairs = words.iter().zip(&request[start..]).enumerate();
+            let mut n = pairs.take_while(is_same).count();
             // `Steve's a person`
             if let (Some(said), Some(word)) = (words.get(n), request.get(start + n))
                 && said.form.strip_suffix("'s") == Some(&word.form)
-                && (request[start].place.start..word.place.end) == self.phrase
+                && self.is_slot(&(request[start].place.start..word.place.end))
             {
                 n += 1;
             }
@@ -93,6 +120,11 @@ impl Asked<'_> {
             (counts && !is_filler).then_some((n, place))
         });
         matched.max_by_key(|(n, _)| *n).map(|(n, place)| (n, Mention::Phrase(place)))
+    }
+
+    /// Whether some bytes of the request are the phrase in question or one of its slots.
+    fn is_slot(&self, place: &Range<usize>) -> bool {
+        *place == self.phrase || self.slots.contains(place)
     }
 
     /// How many words in front name a type.

@@ -4,8 +4,12 @@
 //! known type that is named anywhere is that type. Without such a model there are rules alone.
 
 mod boundaries;
+mod explained;
+mod forms;
+mod head;
 mod kinds;
 mod mention;
+mod taught;
 #[cfg(test)]
 mod tests;
 
@@ -13,8 +17,9 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::act::{Act, Answers, Said};
-use super::find_words;
-use super::phrasebook::{Hear, Names, Phrasebook};
+use super::phrasebook::{Names, Phrasebook};
+use forms::{Word, find_phrase, forms_begin, is_all, is_led, without_lead, words};
+use head::Head;
 use mention::{Delexicalized, Mention};
 
 /// What a person said.
@@ -79,6 +84,15 @@ pub(super) struct Understood<T = Answer> {
     pub is_sure: bool,
 }
 
+impl Understood {
+    /// Whether it was surely said what something is, or something that is no answer.
+    fn says_something(&self) -> bool {
+        let is_content = matches!(self.answer, Answer::Type(_) | Answer::Boundaries(..) | Answer::NotType(_));
+        matches!(self.answer, Answer::Why | Answer::Help | Answer::Repeat | Answer::Cancel | Answer::DontKnow)
+            || is_content && self.is_sure
+    }
+}
+
 /// What an answer is read against.
 pub(super) struct Asked<'a> {
     /// The utterance that the question is about.
@@ -128,30 +142,6 @@ const VERY_SURE: f32 = 0.9;
 /// So likely an answer is what the model says that it is learnt from without asking back.
 const TO_LEARN: f32 = 0.95;
 
-/// A word of a text in lower case, and where it stands.
-struct Word {
-    form: String,
-    place: Range<usize>,
-    /// Whether a mark stands between it and the word before.
-    after_mark: bool,
-}
-
-fn words(text: &str) -> Vec<Word> {
-    let mut words = Vec::new();
-    for piece in text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '…')) {
-        let trimmed = piece.trim_matches(|c: char| !c.is_alphanumeric());
-        if !trimmed.is_empty() {
-            // Both are slices of the text.
-            let start = trimmed.as_ptr() as usize - text.as_ptr() as usize;
-            let form = trimmed.to_lowercase().replace('’', "'");
-            let before = words.last().map_or(0, |word: &Word| word.place.end);
-            let after_mark = text[before..start].contains([',', ';', '.', '!', '?', ':', '…']);
-            words.push(Word { form, place: start..start + trimmed.len(), after_mark });
-        }
-    }
-    words
-}
-
 impl Asked<'_> {
     /// What an answer means.
     pub(super) fn understand(&self, text: &str) -> Understood {
@@ -165,8 +155,8 @@ impl Asked<'_> {
             return sure(Answer::Unclear);
         }
         if let Some(answer) = self.by_equation(text).or_else(|| self.by_rules(text, &words, &forms)) {
-            // A type that is all that is said is plain, whether it was offered or not.
-            let is_sure = matches!(answer, Answer::Type(_)) || self.is_offered(&answer);
+            // A type by its own name is plain, whether it was offered or not.
+            let is_sure = self.is_offered(&answer) || self.says_own_name(&answer, &forms);
             return Understood { answer, is_sure };
         }
         let by_number = || self.ordinal(&forms);
@@ -175,13 +165,48 @@ impl Asked<'_> {
             return sure(named.map_or_else(|| self.new_type(&forms), Answer::Type));
         };
         let understood = self.by_model(answers, text, &words);
-        if let Some(intent) = named.filter(|_| !understood.answer.is_aside()) {
+        if let Some(intent) = named.filter(|_| !(understood.answer.is_aside() && understood.is_sure)) {
             return sure(Answer::Type(intent));
+        }
+        if let Some(answer) = self.by_opening(&words, &forms).filter(|_| !understood.says_something()) {
+            return sure(answer);
         }
         match (&understood.answer, self.by_clauses(text)) {
             (Answer::Unclear, Some(answer)) => Understood { answer, is_sure: false },
             _ => understood,
         }
+    }
+
+    /// What an answer begins with, if that says it all: `no idea, my wife wrote it down`, `never mind, I'll walk`.
+    fn by_opening(&self, words: &[Word], forms: &[&str]) -> Option<Answer> {
+        let hear = &self.book.hear;
+        let is_filler = |form: &&&str| hear.filler.iter().chain(&hear.hedge).any(|filler| filler == **form);
+        let n_fillers = forms.iter().take_while(is_filler).count();
+        let ends = |phrases: &[String]| {
+            let end_at = |start: usize| {
+                let ends = phrases.iter().filter(|phrase| forms_begin(&forms[start..], phrase));
+                ends.map(|phrase| start + phrase.split(' ').count()).max()
+            };
+            (0..=n_fillers.min(forms.len())).filter_map(end_at).max()
+        };
+        let is_said = |end: usize| match words.get(end) {
+            Some(next) => next.after_mark || end > 1 + n_fillers && !hear.relative.contains(&next.form),
+            None => true,
+        };
+        let cancels = ends(&hear.cancel).filter(|&end| is_said(end)).map(|_| Answer::Cancel);
+        let leaves = || ends(&hear.dont_know).filter(|&end| is_said(end)).map(|_| Answer::DontKnow);
+        let repeats = || ends(&hear.repeat).filter(|&end| is_said(end)).map(|_| Answer::Repeat);
+        cancels
+            .or_else(leaves)
+            .or_else(repeats)
+            .filter(|_| self.is_open && self.head(&self.delexicalize(words)).is_none())
+    }
+
+    /// Whether a type is called by its own name, and not by that of something which is one: `a place`, not `a village`.
+    fn says_own_name(&self, answer: &Answer, forms: &[&str]) -> bool {
+        let Answer::Type(slot) = answer else { return false };
+        let own = self.book.own_names(slot);
+        own.iter().any(|name| find_phrase(forms, std::slice::from_ref(name)).is_some())
     }
 
     /// `remember: Oleander = person`
@@ -229,12 +254,21 @@ impl Asked<'_> {
         if !self.is_open {
             return None;
         }
-        if let Some(boundaries) = self.boundaries(words) {
+        if let Some(boundaries) = self.boundaries(words).or_else(|| self.boundaries_and_type(words)) {
             return Some(boundaries);
         }
         if let Some(end) = find_phrase(forms, &hear.alias).filter(|_| !self.phrase.is_empty()) {
-            let named = self.named(&forms[end..]).filter(|_| !self.is_value(text, &words[end..]));
-            return Some(named.map_or_else(|| self.alias(text, &words[end..]), Answer::Type));
+            // `the name of our band` says what it is, `what we call Emma's house` does not.
+            let is_name_of = forms[..end].ends_with(&["name", "of"]);
+            let is_owned = forms[end..].iter().any(|form| form.ends_with("'s"));
+            let is_kind = |slot: &String| {
+                is_name_of && self.options.contains(slot) || !is_owned && !self.is_value(text, &words[end..])
+            };
+            let named = self.named(&forms[end..]).filter(is_kind);
+            return Some(match named {
+                Some(slot) => self.with_boundaries(&self.delexicalize(words), slot),
+                None => self.alias(text, &words[end..]),
+            });
         }
         let (is_no, rest) = without_lead(forms, &hear.no);
         let (is_yes, rest) = without_lead(rest, &hear.yes);
@@ -289,8 +323,13 @@ impl Asked<'_> {
         let first = words.iter().position(|word| !is_filler(&word))?;
         let value = &text[words[first].place.start..words.last()?.place.end];
         let is_phrase = value.to_lowercase() == self.request[self.phrase.clone()].to_lowercase();
-        let is_known = !is_phrase && !self.phrase.is_empty() && (self.slot_of)(value).is_some();
-        is_known.then(|| Answer::Alias(value.to_owned()))
+        let slot = (self.slot_of)(value).filter(|_| !is_phrase && !self.phrase.is_empty())?;
+        // `a launderette` is a kind of place, whatever else is called so; `the launderette` may be that one.
+        let is_one = first == 0 || self.book.hear.one.contains(&words[first - 1].form);
+        match is_one && self.is_noun_of(value, &slot) {
+            true => Some(Answer::Type(slot)),
+            false => Some(Answer::Alias(value.to_owned())),
+        }
     }
 
     /// What a model of answers makes of it.
@@ -298,11 +337,15 @@ impl Asked<'_> {
         let answer = self.delexicalize(words);
         let said = answers.read(&answer.forms());
         let (meant, likelihood) = self.meant(text, &answer, &said);
+        let head = self.head(&answer);
+        let is_head = |slot: &String| {
+            let is_it = |head: Head| head.is_exact && head.meaning == Meaning::Type(slot.clone());
+            head.clone().is_some_and(is_it)
+        };
         // What the model labels must be what the answer is taken to say.
         let is_labelled = match &meant {
-            Answer::Type(_) | Answer::Boundaries(_, Some(_)) | Answer::Teach(_, Meaning::Type(_)) => {
-                said.words("type").is_some_and(|mut pieces| pieces.any(|idx| answer.types(idx).is_some()))
-            }
+            Answer::Type(slot) | Answer::Boundaries(_, Some(slot)) => is_head(slot),
+            Answer::Teach(_, Meaning::Type(slot)) => is_head(slot) && said.words("type").is_some(),
             Answer::Alias(_) | Answer::Teach(_, Meaning::Alias(_)) => said.words("value").is_some(),
             _ => true,
         };
@@ -311,7 +354,10 @@ impl Asked<'_> {
                 let is_subject = self.subject(text, &answer).is_some() && phrase.is_some();
                 is_led(&self.book.hear, &answer.forms()) || is_subject && self.is_about_last(&answer)
             }
-            Answer::Type(slot) => self.is_offered(&meant) || self.is_plain(text, slot),
+            Answer::Type(slot) => {
+                let is_said = self.is_offered(&meant) && !self.says_more(&answer);
+                is_said || self.is_plain(text, slot) && self.says_own_name(&meant, &answer.all_forms())
+            }
             meant => self.is_offered(meant),
         };
         Understood { answer: meant, is_sure: is_plain && is_labelled && likelihood >= TO_LEARN }
@@ -324,6 +370,12 @@ impl Asked<'_> {
             let forms: Vec<&str> = words.iter().map(|word| word.form.as_str()).collect();
             self.named(&forms).as_deref() == Some(slot)
         })
+    }
+
+    /// Whether an answer speaks of names, or takes something back: `the hoover is called that`, `a group, but ...`.
+    fn says_more(&self, answer: &Delexicalized<'_>) -> bool {
+        let hear = &self.book.hear;
+        answer.words.iter().any(|word| hear.naming.contains(&word.form) || hear.but.contains(&word.form))
     }
 
     /// Whether it begins with a no, or is about words of the last request.
@@ -359,9 +411,10 @@ impl Asked<'_> {
             Act::NotType | Act::Correct => {
                 has_request && !is_about_intent && (!self.has_slots || is_led || self.corrects(answer))
             }
-            Act::Change => has_request && !self.is_open,
+            Act::Change => has_request && !self.is_open && !self.asks(answer),
+            Act::Teach if !is_led && !self.equates(answer) => false,
             Act::Teach | Act::Forget | Act::Undo => !self.is_request || is_led,
-            Act::Request => true,
+            Act::Request => !self.is_open || is_about_intent || !self.begins_as_answer(answer),
             _ => !self.has_slots,
         };
         let Some((act, likelihood)) = said.act(can_be) else { return (Answer::Unclear, 0.0) };
@@ -371,8 +424,13 @@ impl Asked<'_> {
             _ if !self.is_open => SURE,
             _ => LIKELY,
         };
-        if likelihood < least {
-            return (if self.is_open { Answer::Unclear } else { Answer::Request }, likelihood);
+        let instead = || self.said_instead(text, answer.words).filter(|value| !self.is_kind(value));
+        if act == Act::Request || likelihood < least {
+            let otherwise = if self.is_open { Answer::Unclear } else { Answer::Request };
+            let is_request = act == Act::Request && likelihood >= least;
+            let meant =
+                instead().map_or(if is_request { Answer::Request } else { otherwise }, Answer::Change);
+            return (meant, likelihood);
         }
         let meant = match act {
             Act::Yes => Answer::Yes,
@@ -387,11 +445,13 @@ impl Asked<'_> {
             Act::Thank => Answer::Thank,
             Act::Bye => Answer::Bye,
             Act::Request => Answer::Request,
-            Act::NotType => self.ruled_out(answer),
+            Act::NotType if self.denies(answer) => self.ruled_out(answer),
+            Act::NotType if self.is_open => self.explained(text, answer, said),
+            Act::NotType => self.taught(Act::Correct, text, answer, said),
             Act::Type => self.explained(text, answer, said),
             Act::Alias => match self.value(text, answer, said) {
-                Some(value) => Answer::Alias(value),
-                None => self.explained(text, answer, said),
+                Some(value) if self.is_name_for(answer, said, &value) => Answer::Alias(value),
+                _ => self.explained(text, answer, said),
             },
             Act::Boundaries => self.other_boundaries(answer, said),
             Act::Forget => self.named_phrase(text, answer, said).map_or(Answer::Unclear, Answer::Forget),
@@ -405,6 +465,54 @@ impl Asked<'_> {
         (meant, likelihood)
     }
 
+    /// Whether it begins as people say what something is, and not what to do: `the room at the back`, `where I sleep`.
+    fn begins_as_answer(&self, answer: &Delexicalized<'_>) -> bool {
+        let hear = &self.book.hear;
+        let first = answer.words.iter().find(|word| !hear.hedge.contains(&word.form));
+        let says = |word: &Word| {
+            let lists = [&hear.intro, &hear.article, &hear.own, &hear.one, &hear.relative];
+            lists.into_iter().any(|words| words.contains(&word.form))
+        };
+        let is_offered = |types: &[String]| types.iter().any(|slot| self.options.contains(slot));
+        first.is_some_and(says) || !answer.pieces.is_empty() && answer.types(0).is_some_and(is_offered)
+    }
+
+    /// Whether it begins as a question does that wants no change: `is butter on the list?`
+    fn asks(&self, answer: &Delexicalized<'_>) -> bool {
+        let first = answer.words.iter().find(|word| !self.book.hear.hedge.contains(&word.form));
+        first.is_some_and(|word| self.book.hear.ask.contains(&word.form))
+    }
+
+    /// Whether it says that something is something, or is called so, without which nothing is taught.
+    fn equates(&self, answer: &Delexicalized<'_>) -> bool {
+        let hear = &self.book.hear;
+        let lists = [&hear.is, &hear.intro, &hear.naming];
+        let says = |word: &Word| lists.into_iter().any(|words| words.contains(&word.form));
+        answer.words.iter().any(|word| says(word) || word.form.ends_with("'s"))
+    }
+
+    /// Whether a value is what the phrase is another name for, and no noun that says what it is: `a launderette`.
+    fn is_name_for(&self, answer: &Delexicalized<'_>, said: &Said, value: &str) -> bool {
+        let hear = &self.book.hear;
+        let forms = answer.forms();
+        let names = forms.iter().any(|form| hear.naming.iter().any(|word| word == form));
+        let start = said.words("value").map_or(0, |pieces| pieces.start);
+        let is_one =
+            start.checked_sub(1).is_some_and(|before| hear.one.iter().any(|one| one == forms[before]));
+        let is_title = value.starts_with(char::is_uppercase) && (self.slot_of)(value).is_some();
+        names || is_title || !is_one && self.head(answer).is_none()
+    }
+
+    /// Whether an answer has a word that denies something.
+    fn denies(&self, answer: &Delexicalized<'_>) -> bool {
+        let hear = &self.book.hear;
+        let denies = |word: &Word| {
+            let lists = [&hear.not, &hear.no, &hear.cut, &hear.deny];
+            word.form.ends_with("n't") || lists.into_iter().any(|words| words.contains(&word.form))
+        };
+        answer.words.iter().any(denies)
+    }
+
     /// Whether an answer has words of a correction: it begins with a no, or says that something *is a* something.
     fn corrects(&self, answer: &Delexicalized<'_>) -> bool {
         let hear = &self.book.hear;
@@ -414,155 +522,6 @@ impl Asked<'_> {
         let is_said = |pair: &[&str]| has(&hear.is, pair[0]) && has(&hear.article, pair[1]);
         [&hear.no, &hear.repair, &hear.just, &hear.not].into_iter().any(begins)
             || forms.windows(2).any(is_said)
-    }
-
-    /// Types are ruled out; if another one is affirmed, it is that.
-    fn ruled_out(&self, answer: &Delexicalized<'_>) -> Answer {
-        let is_ruled_out = |idx: &usize| self.is_ruled_out(answer, *idx);
-        let types = |idx: usize| answer.types(idx).and_then(|types| types.first().cloned());
-        let (out, affirmed): (Vec<usize>, Vec<usize>) =
-            (0..answer.pieces.len()).filter(|&idx| types(idx).is_some()).partition(is_ruled_out);
-        match (out.is_empty(), affirmed.first()) {
-            (false, Some(&idx)) if self.is_open => types(idx).map_or(Answer::Unclear, Answer::Type),
-            (false, Some(&idx)) => {
-                types(idx).map_or(Answer::Unclear, |slot| Answer::Teach(None, Meaning::Type(slot)))
-            }
-            (true, None) => Answer::No,
-            // The no is in another clause.
-            (true, Some(&idx)) if self.is_open && (1..=idx).any(|idx| answer.is_after_mark(idx)) => {
-                types(idx).map_or(Answer::Unclear, Answer::Type)
-            }
-            _ => Answer::NotType(out.into_iter().chain(affirmed).filter_map(types).collect()),
-        }
-    }
-
-    /// What the phrase in question is, perhaps with other boundaries.
-    fn explained(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Answer {
-        match self.type_in(text, answer, said) {
-            Some(Meaning::Type(slot)) => match self.mentioned(answer) {
-                Some(place) if place != self.phrase && touches(&place, &self.phrase) => {
-                    Answer::Boundaries(place, Some(slot))
-                }
-                _ => Answer::Type(slot),
-            },
-            Some(Meaning::NewType(name)) => Answer::NewType(name),
-            _ => Answer::Unclear,
-        }
-    }
-
-    /// A phrase is explained that need not be the one in question.
-    fn taught(&self, act: Act, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Answer {
-        let (labelled, subject) = (self.named_phrase(text, answer, said), self.subject(text, answer));
-        let phrase = match (labelled, subject) {
-            // All of it is the name: `Tiny Keith is a person`.
-            (Some(labelled), Some(subject)) if find_words(&subject, &labelled).is_some() => Some(subject),
-            (labelled, subject) => labelled.or(subject),
-        };
-        let alias = said.words("value").and_then(|_| self.value(text, answer, said)).map(Meaning::Alias);
-        let meaning = match act {
-            Act::Teach => alias.or_else(|| self.type_in(text, answer, said)),
-            _ => self.type_in(text, answer, said),
-        };
-        match (phrase, meaning) {
-            (Some(phrase), Some(meaning)) => Answer::Teach(Some(phrase), meaning),
-            (None, Some(_)) if self.is_open => self.explained(text, answer, said),
-            (None, Some(meaning)) => {
-                // `in the kitchen instead` names a room, which is a value by itself.
-                let mentions = |idx: usize| answer.types(idx).map(|_| answer.text(text, idx..idx + 1));
-                let value = (0..answer.pieces.len()).find_map(mentions);
-                match value.filter(|value| (self.slot_of)(value).is_some()) {
-                    Some(value) if act == Act::Correct || !self.request.is_empty() => {
-                        Answer::Change(value.to_owned())
-                    }
-                    _ => Answer::Teach(None, meaning),
-                }
-            }
-            (_, None) => Answer::Unclear,
-        }
-    }
-
-    /// Whether some words can be learnt: they are not too long, and not ordinary all of them.
-    fn is_phrase(&self, words: &str) -> bool {
-        let hear = &self.book.hear;
-        let is_ordinary = |word: &str| {
-            let word = word.to_lowercase();
-            hear.filler.contains(&word) || self.book.is_ordinary(&word)
-        };
-        words.len() <= MAX_PHRASE && words.split_whitespace().any(|word| !is_ordinary(word))
-    }
-
-    /// The phrase that an answer names.
-    fn named_phrase(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Option<String> {
-        let labelled = said.words("phrase").map(|pieces| answer.text(text, pieces));
-        let labelled = labelled.map(|phrase| self.bare(self.without_leads(phrase)));
-        let labelled = labelled.filter(|phrase| self.is_phrase(phrase));
-        labelled.or_else(|| self.mentioned(answer).map(|place| self.request[place].to_owned()))
-    }
-
-    /// A phrase without ordinary words before it: `and the Wharf`.
-    fn without_leads<'t>(&self, mut phrase: &'t str) -> &'t str {
-        while let Some((_, rest)) = phrase.split_once(' ').filter(|(first, _)| self.book.is_lead(first)) {
-            phrase = rest.trim_start();
-        }
-        phrase
-    }
-
-    /// What stands before *is* or *means* in a sentence that teaches.
-    fn subject(&self, text: &str, answer: &Delexicalized<'_>) -> Option<String> {
-        let hear = &self.book.hear;
-        let words = answer.words;
-        let verb = words.iter().position(|word| hear.is.contains(&word.form)).filter(|&verb| verb > 0)?;
-        let is_break = |idx: usize| {
-            hear.that.contains(&words[idx - 1].form)
-                || text[words[idx - 1].place.end..words[idx].place.start].contains([',', ':', ';', '.', '!'])
-        };
-        let start = (1..verb).rev().find(|&idx| is_break(idx)).unwrap_or(0);
-        let forms: Vec<&str> = words[start..verb].iter().map(|word| word.form.as_str()).collect();
-        let (_, rest) = without_lead(&forms, &hear.teach);
-        let (_, rest) = without_lead(rest, &hear.no);
-        let (_, rest) = without_lead(rest, &hear.repair);
-        let start = verb - rest.len();
-        let phrase = text.get(words[start].place.start..words[verb - 1].place.end)?;
-        let phrase = self.bare(self.without_leads(phrase));
-        let is_short = phrase.split_whitespace().count() <= MAX_SUBJECT;
-        (is_short && self.is_phrase(&phrase)).then_some(phrase)
-    }
-
-    /// The value that an answer names: where the model sees one, else a mention of something that is a value itself.
-    fn value(&self, text: &str, answer: &Delexicalized<'_>, said: &Said) -> Option<String> {
-        let labelled = said.words("value");
-        let mention = || {
-            let is_type = |idx: &usize| answer.types(*idx).is_some();
-            (0..answer.pieces.len()).find(is_type).map(|idx| idx..idx + 1)
-        };
-        let value = self.bare(answer.text(text, labelled.or_else(mention)?));
-        (value.len() <= MAX_PHRASE).then_some(value)
-    }
-
-    /// Words without the articles before them; `my` belongs to what is somebody's: `my nan's place`.
-    fn bare(&self, words: &str) -> String {
-        let mut words = words;
-        while let Some((first, rest)) = words.split_once(' ')
-            && self.book.hear.article.iter().any(|article| *article == first.to_lowercase())
-            && !(rest.contains("'s ") && self.book.hear.own.contains(&first.to_lowercase()))
-        {
-            words = rest.trim_start();
-        }
-        self.without_kind(words).to_owned()
-    }
-
-    /// A value without the word behind it that only says its kind: `workout playlist`, where `workout` is a playlist.
-    fn without_kind<'t>(&self, words: &'t str) -> &'t str {
-        let Some((value, kind)) = words.rsplit_once(' ').filter(|_| (self.slot_of)(words).is_none()) else {
-            return words;
-        };
-        let kind = kind.to_lowercase();
-        let is_known =
-            |slot: &String| (self.slot_of)(value).as_ref() == Some(slot) && self.is_name(slot, &kind);
-        let is_called =
-            |slot: &String| self.options.contains(slot) && *slot == kind && !value.ends_with("'s");
-        let is_kind = self.types.iter().any(|slot| is_known(slot) || is_called(slot));
-        if is_kind { value } else { words }
     }
 
     /// The part of the request that is mentioned, if there is one.
@@ -576,51 +535,4 @@ impl Asked<'_> {
 
 fn touches(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
-}
-
-/// Whether words begin as people begin to teach: `remember that`.
-fn is_led(hear: &Hear, forms: &[&str]) -> bool {
-    hear.teach.iter().any(|lead| forms_begin(forms, lead))
-}
-
-fn forms_begin(forms: &[&str], phrase: &str) -> bool {
-    let phrase: Vec<&str> = phrase.split(' ').collect();
-    forms.starts_with(&phrase)
-}
-
-/// Whether the words are one of these phrases, with nothing but fillers around it.
-fn is_all(forms: &[&str], phrases: &[String], fillers: &[String]) -> bool {
-    phrases.iter().any(|phrase| {
-        let phrase: Vec<&str> = phrase.split(' ').collect();
-        forms.windows(phrase.len()).enumerate().any(|(start, window)| {
-            let mut around = forms[..start].iter().chain(&forms[start + phrase.len()..]);
-            window == phrase && around.all(|form| fillers.iter().any(|filler| filler == form))
-        })
-    })
-}
-
-/// The end of the first of these phrases that stands in the words.
-fn find_phrase(forms: &[&str], phrases: &[String]) -> Option<usize> {
-    (0..forms.len()).find_map(|start| {
-        let ends = phrases.iter().filter_map(|phrase| {
-            let phrase: Vec<&str> = phrase.split(' ').collect();
-            forms[start..].starts_with(&phrase).then_some(start + phrase.len())
-        });
-        ends.max()
-    })
-}
-
-/// Whether the words begin with some of these phrases, and what follows them.
-fn without_lead<'f, 'w>(mut forms: &'f [&'w str], phrases: &[String]) -> (bool, &'f [&'w str]) {
-    let n_before = forms.len();
-    loop {
-        let lengths = phrases.iter().filter_map(|phrase| {
-            let phrase: Vec<&str> = phrase.split(' ').collect();
-            forms.starts_with(&phrase).then_some(phrase.len())
-        });
-        match lengths.max() {
-            Some(length) => forms = &forms[length..],
-            None => return (forms.len() < n_before, forms),
-        }
-    }
 }

@@ -124,3 +124,65 @@ fn answers_in_sentences_of_their_own() {
     let odd = understood(answers, "it's a; DROP TABLE concepts");
     assert!(matches!(odd, Answer::Request | Answer::Cancel | Answer::Unclear), "{odd:?}");
 }
+
+/// What is made of an answer to *What is Old Tuppenny?* by what it says of it, without a model.
+fn with_kinds<T>(options: &[&str], check: impl Fn(&Asked<'_>) -> T) -> T {
+    let book = Phrasebook::english();
+    let types = ["artist", "device", "event", "item", "person", "place", "playlist", "room", "song"];
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+    check(&Asked {
+        request: "call Old Tuppenny",
+        phrase: 5..17,
+        slots: Vec::new(),
+        filled: Vec::new(),
+        options: &owned(options),
+        types: &owned(&types),
+        book: &book,
+        names: OnceCell::new(),
+        answers: None,
+        slot_of: &|_| None,
+        is_open: true,
+        is_request: false,
+        has_slots: false,
+    })
+}
+
+#[cfg(feature = "english")]
+#[test]
+fn the_head_of_a_noun_phrase_says_what_it_is() {
+    for (answer, expected) in [
+        ("a pub my aunt runs", Some("place")),
+        ("my sister's flat", Some("place")),
+        ("it's a lullaby my mother used to sing", Some("song")),
+        ("an old friend of mine from the navy", Some("person")),
+        ("the baker's on the corner", Some("place")),
+        ("not a person it's a village", Some("place")),
+        ("a band, no wait, a song", Some("song")),
+        ("Old Tuppenny is the lamp in the hall", Some("device")),
+        ("where my aunt lives", None),
+        ("it came with the house", None),
+        ("no idea mate", None),
+    ] {
+        let head = with_kinds(&["person", "place"], |asked| asked.head(&asked.delexicalize(&words(answer))));
+        let expected = expected.map(|slot| Meaning::Type(slot.to_owned()));
+        assert_eq!(head.map(|head| head.meaning), expected, "{answer}");
+    }
+}
+
+#[test]
+fn a_kind_is_known_by_what_is_told_of_it() {
+    for (options, answer, expected) in [
+        (&["song", "artist"][..], "they play punk", Some("artist")),
+        (&["room", "place"], "I sleep there every night upstairs", Some("room")),
+        (&["person", "place"], "she lives next door", Some("person")),
+        (&["item", "device"], "we eat it on toast", Some("item")),
+        (&["item", "device"], "the thing that blows hot air", Some("device")),
+        (&["playlist", "song"], "i put it together for running", Some("playlist")),
+        (&["person", "place"], "what a question", None),
+    ] {
+        let words = words(answer);
+        let forms: Vec<&str> = words.iter().map(|word| word.form.as_str()).collect();
+        let told = with_kinds(options, |asked| asked.described(&forms, asked.options));
+        assert_eq!(told.as_deref(), expected, "{answer}");
+    }
+}
