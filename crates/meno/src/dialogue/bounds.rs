@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::narrow::words;
-use super::{Dialogue, Heard, MAX_OPTIONS, Slot};
+use super::{Dialogue, Heard, Slot};
 use crate::label::UNKNOWN;
 
 /// How many words a name may gain on either side.
@@ -25,7 +25,7 @@ struct Costs {
     lost: f32,
     /// For each end that is an ordinary word.
     ordinary: f32,
-    /// For each end that parts words of a name in capitals, or joins others to it.
+    /// For each end that capitals speak against.
     capital: f32,
 }
 
@@ -41,8 +41,8 @@ struct Candidate {
 }
 
 impl Dialogue<'_> {
-    /// Gives the phrase that is asked about the boundaries with which the request is read most surely, and else every name that
-    /// capitals or a second name of its kind speak against.
+    /// Gives the phrase that is asked about the boundaries with which the request is read most surely; if there is none, the first
+    /// name whose boundaries something speaks against.
     pub(super) fn bounded(&self, heard: Heard) -> Heard {
         if heard.confidence.is_none() || heard.rejected {
             return heard;
@@ -54,38 +54,20 @@ impl Dialogue<'_> {
         }
     }
 
-    /// The request with the best boundaries of an unknown phrase, and with what that may be.
+    /// The request with the best boundaries of an unknown phrase.
     fn ask_within(&self, heard: Heard, slot: Slot) -> Heard {
-        let mut kinds: Vec<String> =
-            slot.guesses.iter().map(|guess| guess.0.clone()).take(MAX_KINDS).collect();
-        if kinds.is_empty() {
-            kinds = self.likely_kinds(&heard, &slot.place);
-            kinds.truncate(MAX_KINDS);
-        }
-        let Some((score, place, _)) = self.best_place(&heard, &slot, &kinds) else { return heard };
+        let kinds: Vec<String> = slot.guesses.iter().map(|guess| guess.0.clone()).take(MAX_KINDS).collect();
+        let Some((score, place, kind)) = self.best_place(&heard, &slot, &kinds) else { return heard };
         // No answer would make the request any surer.
         if slot.outside && heard.confidence.is_some_and(|confidence| score < confidence.ln() - SAME) {
             let slots = heard.slots.iter().filter(|other| other.place != slot.place);
             return Heard { slots: slots.cloned().collect(), ..heard };
         }
-        let is_moved = place != slot.place;
-        let mut guesses = slot.guesses.clone();
-        if guesses.len() < MAX_OPTIONS {
-            let others = self.likely_kinds(&heard, &place).into_iter();
-            let others = others.filter(|kind| slot.guesses.iter().all(|guess| guess.0 != *kind));
-            guesses.extend(others.map(|kind| (kind, 0.0)).take(MAX_OPTIONS - slot.guesses.len()));
+        if place == slot.place {
+            return heard;
         }
-        let asked = Slot { text: heard.text[place.clone()].to_owned(), place, guesses, ..slot.clone() };
-        match (is_moved, asked.guesses.first().map(|guess| guess.0.clone())) {
-            (true, Some(kind)) => self.with_name(heard, asked, &kind),
-            _ => {
-                let slots = heard.slots.iter().map(|other| match other.place == asked.place {
-                    true => asked.clone(),
-                    false => other.clone(),
-                });
-                Heard { slots: slots.collect(), ..heard }
-            }
-        }
+        let asked = Slot { text: heard.text[place.clone()].to_owned(), place, ..slot };
+        self.with_name(heard, asked, &kind)
     }
 
     /// The request with other boundaries of a name that the tagger is sure of, if something speaks against them.
@@ -184,18 +166,6 @@ impl Dialogue<'_> {
             let is_whole = place.start <= other.place.start && other.place.end <= place.end;
             is_whole && !self.book.resolves(&other.slot) && !other.explained
         })
-    }
-
-    /// The kinds of names, first those with which the request is still for the same, and of these those with which it is read most surely.
-    fn likely_kinds(&self, heard: &Heard, place: &Range<usize>) -> Vec<String> {
-        let names = self.types.iter().filter(|kind| !self.book.resolves(kind));
-        let read = |kind: &String| {
-            let read = self.engine.read(&heard.text, &[(place.clone(), kind.clone())]);
-            (read.intent == heard.intent, read.confidence.unwrap_or_default())
-        };
-        let mut kinds: Vec<((bool, f32), String)> = names.map(|kind| (read(kind), kind.clone())).collect();
-        kinds.sort_by(|(a, _), (b, _)| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)));
-        kinds.into_iter().map(|(_, kind)| kind).collect()
     }
 
     /// The request read anew beside a name.
