@@ -10,6 +10,7 @@
 
 mod act;
 mod answer;
+mod bounds;
 mod choice;
 mod heard;
 mod missing;
@@ -213,7 +214,7 @@ pub struct Dialogue<'a> {
 impl Dialogue<'_> {
     /// Takes a turn.
     pub fn advance(&self, state: State, heard: Heard) -> (State, Reply) {
-        let heard = self.narrow(heard);
+        let heard = self.bounded(self.narrow(heard));
         let answers = self.answers.filter(|_| self.book.hears_english());
         Dialogue { answers, ..*self }.take_turn(state, heard)
     }
