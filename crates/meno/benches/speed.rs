@@ -8,7 +8,10 @@
 //! cargo bench -p meno --bench speed -- lengths          the same at 8, 64 and 512 words
 //! cargo bench -p meno --bench speed -- corpus DIR       seconds an epoch on an eighth, a quarter, a half, all of DIR
 //! cargo bench -p meno --bench speed -- peak             multiply-adds this core can do
+//! cargo bench -p meno --bench speed -- products [TEXT]  the share of them that matrix products reach, of those whose name has TEXT
 //! ```
+
+mod products;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -40,6 +43,8 @@ fn main() -> meno::Result<()> {
         ["lengths", ..] => lengths(),
         ["corpus", dir, ..] => corpus(&Data::read(dir)?),
         ["peak", ..] => vec![peak()],
+        ["products"] => products::products(""),
+        ["products", only, ..] => products::products(only),
         // `cargo bench` without arguments runs every bench.
         _ => vec![peak()].into_iter().chain(lengths()).collect(),
     };

@@ -1,8 +1,10 @@
-//! What `benches/speed.rs` runs by itself and no user needs: parts of the slot-gated tagger and of its training.
+//! What `benches/speed.rs` runs by itself and no user needs: parts of the slot-gated tagger, of its training and of the kernels.
 
 pub use crate::encoder::{SlotGated, SlotGatedShape, Workspace};
 pub use crate::features::{Example, Features, first_intent};
-pub use crate::kernel::Kernels;
+pub use crate::kernel::{
+    Bf16Matrix, Buffer, Gemm, Instructions, Kernels, Right, Start, Strided, Term, round_to_bf16,
+};
 pub use crate::math::largest;
 pub use crate::nn::{Network, Trainer};
 pub use crate::train::slot_gated::SlotGatedTask;

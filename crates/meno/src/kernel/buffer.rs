@@ -8,11 +8,11 @@ struct Line([f32; 16]);
 
 /// Floats for the kernels: whole cache lines, so that no vector load crosses one.
 #[derive(Clone, Default)]
-pub(crate) struct Buffer(Vec<Line>);
+pub struct Buffer(Vec<Line>);
 
 impl Buffer {
     /// At least `n` zeros.
-    pub(crate) fn zeros(n: usize) -> Self {
+    pub fn zeros(n: usize) -> Self {
         Buffer(vec![Line([0.0; 16]); n.div_ceil(16)])
     }
 

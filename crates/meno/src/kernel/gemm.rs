@@ -8,7 +8,7 @@
 use super::simd::{LANES, Simd};
 
 /// `C = start + A B`, or with several terms `C = start + A1 B1 + A2 B2 + ...`.
-pub(crate) struct Gemm<'a> {
+pub struct Gemm<'a> {
     /// Rows of every A and of C.
     pub m: usize,
     /// Columns of every B and of C; a multiple of 16.
@@ -27,7 +27,7 @@ pub(crate) struct Gemm<'a> {
 
 /// Two matrices to be multiplied.
 #[derive(Clone, Copy)]
-pub(crate) struct Term<'a> {
+pub struct Term<'a> {
     /// Columns of A, rows of B.
     pub k: usize,
     /// The left factor.
@@ -38,7 +38,7 @@ pub(crate) struct Term<'a> {
 
 /// What a product is added to.
 #[derive(Clone, Copy)]
-pub(crate) enum Start<'a> {
+pub enum Start<'a> {
     /// Nothing.
     Zero,
     /// What C holds.
@@ -49,15 +49,18 @@ pub(crate) enum Start<'a> {
 
 /// A matrix with any distance between its rows and its columns, so that it can be read transposed.
 #[derive(Clone, Copy)]
-pub(crate) struct Strided<'a> {
+pub struct Strided<'a> {
+    /// What it lies in, from its first element on.
     pub data: &'a [f32],
+    /// From one row to the next.
     pub row: usize,
+    /// From one column to the next.
     pub column: usize,
 }
 
 /// The right factor of a product.
 #[derive(Clone, Copy)]
-pub(crate) enum Right<'a> {
+pub enum Right<'a> {
     /// In panels.
     Panels(&'a [f32]),
     /// Row after row, this far apart.
@@ -79,6 +82,11 @@ impl Gemm<'_> {
                 || panels == 0
                 || last(self.m, self.c_row, panels, self.c_panel) + LANES - 1 <= self.c.len())
     }
+
+    /// Whether rows of B are read so often that they are better packed first.
+    pub(super) fn packs(&self) -> bool {
+        self.m > FEW_ROWS && self.terms.iter().any(|term| matches!(term.b, Right::Rows(..)))
+    }
 }
 
 impl Term<'_> {
@@ -98,9 +106,18 @@ fn last(rows: usize, row: usize, columns: usize, column: usize) -> usize {
 
 /// Rows of B packed at a time: a panel of them fits the first-level cache.
 const K_BLOCK: usize = 256;
+/// Rows of A that are multiplied with all panels before the next: so many fit the second-level cache, `K_BLOCK` deep.
+const M_BLOCK: usize = 384;
+/// Panels of a tile, but for the widest.
 const MAX_PANELS: usize = 4;
+/// Panels of the widest tile, for a row or two.
+pub(super) const WIDEST: usize = 8;
+/// Rows up to which B is read so seldom that packing it would not pay.
+const FEW_ROWS: usize = 24;
 /// Stretches of terms that are summed up before C is written.
 const MAX_STRETCHES: usize = 4;
+/// Columns of A by which its fetching runs ahead.
+const A_AHEAD: usize = 24;
 
 #[repr(align(64))]
 struct Packed([f32; K_BLOCK * LANES * MAX_PANELS]);
@@ -113,7 +130,54 @@ struct Stretch {
     a_row: usize,
     a_column: usize,
     b: *const f32,
+    b_row: usize,
     b_panel: usize,
+    /// What is fetched early: A where B was packed, else B where it is in panels.
+    early: Early,
+}
+
+/// What is fetched before it is needed: processors see by themselves what lies behind what is read, but not beyond a page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Early {
+    A,
+    B,
+    Nothing,
+}
+
+impl Stretch {
+    const NONE: Stretch = Stretch {
+        k: 0,
+        a: std::ptr::null(),
+        a_row: 0,
+        a_column: 0,
+        b: std::ptr::null(),
+        b_row: 0,
+        b_panel: 0,
+        early: Early::Nothing,
+    };
+
+    fn of(term: &Term<'_>) -> Self {
+        let Term { k, a, b } = *term;
+        let (b, b_row, b_panel, early) = match b {
+            Right::Panels(b) => (b, LANES, k * LANES, Early::B),
+            Right::Rows(b, row) => (b, row, LANES, Early::Nothing),
+        };
+        let (a_row, a_column) = (a.row, a.column);
+        Stretch { k, a: a.data.as_ptr(), a_row, a_column, b: b.as_ptr(), b_row, b_panel, early }
+    }
+
+    /// The part of it that gives what begins with this row and panel.
+    fn at(self, row: usize, panel: usize) -> Self {
+        // Wrapping, because with k = 0 there may be nothing.
+        let (a, b) = (self.a.wrapping_add(row * self.a_row), self.b.wrapping_add(panel * self.b_panel));
+        Stretch { a, b, ..self }
+    }
+
+    /// What is left of it after so much of the shared dimension.
+    fn after(self, done: usize) -> Self {
+        let (a, b) = (self.a.wrapping_add(done * self.a_column), self.b.wrapping_add(done * self.b_row));
+        Stretch { k: self.k - done, a, b, ..self }
+    }
 }
 
 /// Where to write.
@@ -130,6 +194,17 @@ struct Target {
 }
 
 impl Target {
+    fn of(gemm: &mut Gemm<'_>) -> Self {
+        let c = gemm.c.as_mut_ptr();
+        let (start, start_row, start_panel) = match gemm.start {
+            Start::Zero => (std::ptr::null(), 0, 0),
+            Start::Sum => (c.cast_const(), gemm.c_row, gemm.c_panel),
+            Start::Row(row) => (row.as_ptr(), 0, LANES),
+        };
+        let from_zero = matches!(gemm.start, Start::Zero);
+        Target { c, c_row: gemm.c_row, c_panel: gemm.c_panel, start, start_row, start_panel, from_zero }
+    }
+
     /// The part of it that begins with this row and panel.
     unsafe fn at(self, row: usize, panel: usize) -> Self {
         Target {
@@ -147,48 +222,64 @@ impl Target {
     }
 }
 
+/// Where the factors of a product lie as they are.
+///
 /// # Safety
 /// `gemm.fits()` holds and the processor has what `S` needs.
 #[inline(always)]
 pub(super) unsafe fn gemm<S: Simd>(gemm: &mut Gemm<'_>) {
-    let c = gemm.c.as_mut_ptr();
-    let (start, start_row, start_panel) = match gemm.start {
-        Start::Zero => (std::ptr::null(), 0, 0),
-        Start::Sum => (c.cast_const(), gemm.c_row, gemm.c_panel),
-        Start::Row(row) => (row.as_ptr(), 0, LANES),
-    };
-    let from_zero = matches!(gemm.start, Start::Zero);
-    let target =
-        Target { c, c_row: gemm.c_row, c_panel: gemm.c_panel, start, start_row, start_panel, from_zero };
+    let mut target = Target::of(gemm);
     let panels = gemm.n / LANES;
     // SAFETY: `fits` bounds every offset below.
     unsafe {
-        if let [Term { k, a, b: Right::Panels(b) }] = *gemm.terms {
-            let (a_row, a_column) = (a.row, a.column);
-            let stretch =
-                Stretch { k, a: a.data.as_ptr(), a_row, a_column, b: b.as_ptr(), b_panel: k * LANES };
-            return multiply::<S>(gemm.m, panels, &[stretch], target);
+        if gemm.terms.is_empty() {
+            return multiply::<S>(gemm.m, panels, &[], target);
         }
-        let mut panel = 0;
-        while panel < panels {
-            let width = (panels - panel).min(S::TILE_PANELS.min(MAX_PANELS));
-            sum_terms::<S>(gemm.m, gemm.terms, panel, width, target.at(0, panel));
-            panel += width;
+        for terms in gemm.terms.chunks(MAX_STRETCHES) {
+            let mut stretches = [Stretch::NONE; MAX_STRETCHES];
+            for (stretch, term) in stretches.iter_mut().zip(terms) {
+                *stretch = Stretch::of(term);
+            }
+            multiply::<S>(gemm.m, panels, &stretches[..terms.len()], target);
+            target = target.again();
         }
     }
 }
 
-/// All terms for a few panels of the result, packing what is not in panels.
+/// The same where rows of B are packed into panels first.
+///
+/// # Safety
+/// `gemm.fits()` holds and the processor has what `S` needs.
 #[inline(always)]
-unsafe fn sum_terms<S: Simd>(m: usize, terms: &[Term<'_>], panel: usize, width: usize, mut target: Target) {
+pub(super) unsafe fn gemm_packed<S: Simd>(gemm: &mut Gemm<'_>) {
+    let target = Target::of(gemm);
+    let mut row = 0;
+    while row < gemm.m {
+        let m = (gemm.m - row).min(M_BLOCK);
+        for (panel, width) in shares(gemm.n / LANES, S::TILE_PANELS) {
+            // SAFETY: `fits` bounds every offset.
+            unsafe { sum_terms::<S>((row, m), gemm.terms, (panel, width), target.at(row, panel)) }
+        }
+        row += m;
+    }
+}
+
+/// All terms for some rows and a few panels of the result, `(first, number)` each, packing what is not in panels.
+#[inline(always)]
+unsafe fn sum_terms<S: Simd>(
+    (row, m): (usize, usize),
+    terms: &[Term<'_>],
+    (panel, width): (usize, usize),
+    mut target: Target,
+) {
     let mut packed = std::mem::MaybeUninit::<Packed>::uninit();
     // SAFETY: as the caller says.
     unsafe {
         let packed = (&raw mut (*packed.as_mut_ptr()).0).cast::<f32>();
-        let nothing = Stretch { k: 0, a: packed, a_row: 0, a_column: 0, b: packed, b_panel: 0 };
-        let mut stretches = [nothing; MAX_STRETCHES];
+        let mut stretches = [Stretch::NONE; MAX_STRETCHES];
         let (mut n, mut room) = (0, K_BLOCK);
         for term in terms {
+            let whole = Stretch::of(term).at(row, panel);
             let mut done = 0;
             while done < term.k {
                 if n == MAX_STRETCHES || room == 0 {
@@ -196,23 +287,17 @@ unsafe fn sum_terms<S: Simd>(m: usize, terms: &[Term<'_>], panel: usize, width: 
                     target = target.again();
                     (n, room) = (0, K_BLOCK);
                 }
-                let k = match term.b {
-                    Right::Panels(_) => term.k,
-                    Right::Rows(..) => (term.k - done).min(room),
-                };
-                let (b, b_panel) = match term.b {
-                    Right::Panels(b) => (b.as_ptr().add(panel * term.k * LANES), term.k * LANES),
-                    Right::Rows(b, b_row) => {
-                        let to = packed.add((K_BLOCK - room) * LANES * width);
-                        pack::<S>(k, width, b.as_ptr().add(done * b_row + panel * LANES), b_row, to);
-                        room -= k;
-                        (to.cast_const(), k * LANES)
-                    }
-                };
-                let a = term.a.data.as_ptr().add(done * term.a.column);
-                stretches[n] = Stretch { k, a, a_row: term.a.row, a_column: term.a.column, b, b_panel };
+                stretches[n] = whole.after(done);
+                if let Right::Rows(..) = term.b {
+                    let k = (term.k - done).min(room);
+                    let to = packed.add((K_BLOCK - room) * LANES * width);
+                    pack::<S>(k, width, stretches[n].b, whole.b_row, to);
+                    let (b, b_row, b_panel, early) = (to, LANES, k * LANES, Early::A);
+                    stretches[n] = Stretch { k, b, b_row, b_panel, early, ..stretches[n] };
+                    room -= k;
+                }
+                done += stretches[n].k;
                 n += 1;
-                done += k;
             }
         }
         multiply::<S>(m, width, &stretches[..n], target);
@@ -221,48 +306,92 @@ unsafe fn sum_terms<S: Simd>(m: usize, terms: &[Term<'_>], panel: usize, width: 
 
 #[inline(always)]
 unsafe fn pack<S: Simd>(k: usize, panels: usize, from: *const f32, row: usize, to: *mut f32) {
-    for panel in 0..panels {
-        for i in 0..k {
+    for i in 0..k {
+        for panel in 0..panels {
             // SAFETY: the caller's B holds k rows of at least 16 * panels; `to` holds K_BLOCK * 16 * MAX_PANELS.
             unsafe { S::store(to.add((panel * k + i) * LANES), S::load(from.add(i * row + panel * LANES))) }
         }
     }
 }
 
-/// Cuts the rows into blocks of nearly equal height and runs a tile down each.
+/// Parts of nearly equal size, of so many at most, as `(first, number)`.
+#[inline(always)]
+fn shares(n: usize, at_most: usize) -> Shares {
+    let left = n.div_ceil(at_most);
+    Shares { next: 0, left, size: n / left.max(1), larger: n % left.max(1) }
+}
+
+struct Shares {
+    next: usize,
+    left: usize,
+    size: usize,
+    larger: usize,
+}
+
+impl Iterator for Shares {
+    type Item = (usize, usize);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(usize, usize)> {
+        if self.left == 0 {
+            return None;
+        }
+        let n = self.size + usize::from(self.larger > 0);
+        self.larger = self.larger.saturating_sub(1);
+        self.left -= 1;
+        self.next += n;
+        Some((self.next - n, n))
+    }
+}
+
+/// Cuts the result into tiles.
 #[inline(always)]
 unsafe fn multiply<S: Simd>(m: usize, panels: usize, stretches: &[Stretch], target: Target) {
-    if m == 0 {
-        return;
-    }
-    let blocks = m.div_ceil(S::TILE_ROWS);
-    let (height, taller) = (m / blocks, m % blocks);
-    let tallest = height + usize::from(taller > 0);
-    // Low tiles must be wider, or too few independent chains hide the latency of the multiply-add.
-    let widest = if tallest <= S::TILE_ROWS / 4 + 1 && tallest <= 2 {
-        MAX_PANELS.min(S::TILE_PANELS * 4 / tallest)
-    } else {
-        S::TILE_PANELS
-    };
-    let mut panel = 0;
-    while panel < panels {
-        let width = (panels - panel).min(widest);
-        let mut row = 0;
-        for block in 0..blocks {
-            let rows = height + usize::from(block < taller);
-            // SAFETY: rows and panels are inside the matrices that the caller vouched for.
-            unsafe {
-                let at = (row, panel, target.at(row, panel));
-                match width {
-                    1 => tile_rows::<S, 1>(rows, stretches, at),
-                    2 => tile_rows::<S, 2>(rows, stretches, at),
-                    3 => tile_rows::<S, 3>(rows, stretches, at),
-                    _ => tile_rows::<S, 4>(rows, stretches, at),
-                }
+    let mut done = 0;
+    // SAFETY: rows and panels are inside the matrices that the caller vouched for.
+    unsafe {
+        if m <= S::TILE_ROWS[WIDEST] {
+            while panels - done >= WIDEST {
+                rows_of_tiles::<S>(m, (done, WIDEST), stretches, target);
+                done += WIDEST;
             }
-            row += rows;
         }
-        panel += width;
+        // If one tile has room for all rows, B is read once.
+        let mut widest = MAX_PANELS;
+        while widest > 1 && S::TILE_ROWS[widest] < m {
+            widest -= 1;
+        }
+        if S::TILE_ROWS[widest] < m {
+            widest = S::TILE_PANELS;
+        }
+        for (panel, width) in shares(panels - done, widest) {
+            rows_of_tiles::<S>(m, (done + panel, width), stretches, target);
+        }
+    }
+}
+
+/// All rows of a few panels, `(first, number)`.
+#[inline(always)]
+unsafe fn rows_of_tiles<S: Simd>(
+    m: usize,
+    (panel, width): (usize, usize),
+    stretches: &[Stretch],
+    target: Target,
+) {
+    let mut ahead = width;
+    for (row, rows) in shares(m, S::TILE_ROWS[width]) {
+        // SAFETY: rows and panels are inside the matrices that the caller vouched for.
+        unsafe {
+            let at = (row, panel, ahead, target.at(row, panel));
+            ahead = if ahead + 1 < 2 * width { ahead + 1 } else { 0 };
+            match width {
+                1 => tile_rows::<S, 1>(rows, stretches, at),
+                2 => tile_rows::<S, 2>(rows, stretches, at),
+                3 => tile_rows::<S, 3>(rows, stretches, at),
+                4 => tile_rows::<S, 4>(rows, stretches, at),
+                _ => tile_rows::<S, WIDEST>(rows, stretches, at),
+            }
+        }
     }
 }
 
@@ -270,26 +399,25 @@ unsafe fn multiply<S: Simd>(m: usize, panels: usize, stretches: &[Stretch], targ
 unsafe fn tile_rows<S: Simd, const PANELS: usize>(
     rows: usize,
     stretches: &[Stretch],
-    at: (usize, usize, Target),
+    at: (usize, usize, usize, Target),
 ) {
-    // SAFETY: passed on from the caller.
-    unsafe {
-        match rows {
-            1 => tile::<S, 1, PANELS>(stretches, at),
-            2 => tile::<S, 2, PANELS>(stretches, at),
-            3 => tile::<S, 3, PANELS>(stretches, at),
-            4 => tile::<S, 4, PANELS>(stretches, at),
-            5 => tile::<S, 5, PANELS>(stretches, at),
-            _ => tile::<S, 6, PANELS>(stretches, at),
-        }
+    macro_rules! tiles {
+        ($($rows:literal)*) => {
+            // The first part of the condition is known when this is compiled: no other tiles are.
+            $(if S::TILE_ROWS[PANELS] >= $rows && rows == $rows {
+                // SAFETY: passed on from the caller.
+                unsafe { tile::<S, $rows, PANELS>(stretches, at) }
+            })*
+        };
     }
+    tiles!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
 }
 
 /// The rows and panels of the result that begin `at` these.
 #[inline(always)]
 unsafe fn tile<S: Simd, const ROWS: usize, const PANELS: usize>(
     stretches: &[Stretch],
-    (row, panel, target): (usize, usize, Target),
+    (row, panel, ahead, target): (usize, usize, usize, Target),
 ) {
     // SAFETY: the caller vouches for ROWS rows and PANELS panels at each of the pointers.
     unsafe {
@@ -302,13 +430,20 @@ unsafe fn tile<S: Simd, const ROWS: usize, const PANELS: usize>(
             }
         }
         for stretch in stretches {
-            // Wrapping, because with k = 0 both may be empty.
-            let mut a = stretch.a.wrapping_add(row * stretch.a_row);
-            let mut b = stretch.b.wrapping_add(panel * stretch.b_panel);
+            let Stretch { mut a, mut b, .. } = stretch.at(row, panel);
+            let (mut early, step) = match stretch.early {
+                Early::A => (a.wrapping_add(A_AHEAD * stretch.a_column), stretch.a_column),
+                Early::B => (b.wrapping_add(ahead * stretch.b_panel), stretch.b_row),
+                Early::Nothing => (b, 0),
+            };
             for _ in 0..stretch.k {
                 let mut columns = [S::splat(0.0); PANELS];
                 for p in 0..PANELS {
                     columns[p] = S::load(b.add(p * stretch.b_panel));
+                }
+                if ROWS > 2 {
+                    S::prefetch(early);
+                    early = early.wrapping_add(step);
                 }
                 for i in 0..ROWS {
                     let x = S::splat(*a.add(i * stretch.a_row));
@@ -317,7 +452,7 @@ unsafe fn tile<S: Simd, const ROWS: usize, const PANELS: usize>(
                     }
                 }
                 a = a.add(stretch.a_column);
-                b = b.add(LANES);
+                b = b.add(stretch.b_row);
             }
         }
         for i in 0..ROWS {

@@ -23,12 +23,12 @@ mod vector;
 
 pub(crate) use adam::{Adam, BETA1, BETA2, StepSize};
 pub(crate) use attention::{Attention, AttentionGradient};
-pub(crate) use bf16::{Bf16Matrix, round_to_bf16};
-pub(crate) use buffer::Buffer;
+pub use bf16::{Bf16Matrix, round_to_bf16};
+pub use buffer::Buffer;
 pub(crate) use calibrate::{Calibrate, CalibrateGradient};
 pub(crate) use cell::{Cell, CellGradient};
 pub(crate) use dirichlet::Dirichlets;
-pub(crate) use gemm::{Gemm, Right, Start, Strided, Term};
+pub use gemm::{Gemm, Right, Start, Strided, Term};
 pub(crate) use vector::{Dots, GateGradient};
 
 /// Floats in a vector; widths inside the encoder are multiples of it.
@@ -69,6 +69,7 @@ macro_rules! kernels {
 
 kernels! {
     gemm::gemm(gemm: &mut Gemm<'_>) as gemm;
+    gemm::gemm_packed(gemm: &mut Gemm<'_>) as gemm_packed;
     gemm::transpose_panels(rows: usize, columns: usize, first: usize, from: &[f32], to: &mut [f32]) as transpose_panels;
     bf16::add_product(x: &[f32], matrix: &Bf16Matrix, y: &mut [f32]) as add_product_bf16;
     cell::forward(step: &mut Cell<'_>) as cell;
@@ -172,10 +173,12 @@ impl Kernels {
     }
 
     /// A matrix product.
-    pub(crate) fn gemm(self, mut gemm: Gemm<'_>) {
+    pub fn gemm(self, mut gemm: Gemm<'_>) {
         assert!(gemm.fits(), "matrix product out of bounds");
+        let table = self.table;
+        let multiply = if gemm.packs() { table.gemm_packed } else { table.gemm };
         // SAFETY: checked above; `with` checked the processor. So for all that follow.
-        unsafe { (self.table.gemm)(&mut gemm) }
+        unsafe { multiply(&mut gemm) }
     }
 
     /// From some panels of a `rows x columns` matrix, which begin with `first`, to the panels of its transpose.
@@ -195,7 +198,7 @@ impl Kernels {
     }
 
     /// `y += x matrix` for one row.
-    pub(crate) fn add_product_bf16(self, x: &[f32], matrix: &Bf16Matrix, y: &mut [f32]) {
+    pub fn add_product_bf16(self, x: &[f32], matrix: &Bf16Matrix, y: &mut [f32]) {
         assert!(matrix.fits(x, y), "matrix product out of bounds");
         // SAFETY: checked above.
         unsafe { (self.table.add_product_bf16)(x, matrix, y) }

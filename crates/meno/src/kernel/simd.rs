@@ -14,18 +14,20 @@
 pub(super) trait Simd: Copy {
     /// The sixteen floats.
     type V: Copy;
-    /// Rows of a matrix-product tile.
-    const TILE_ROWS: usize;
-    /// Sixteen-column panels of a full-height tile.
+    /// For so many sixteen-column panels the rows of the highest matrix-product tile that stays in registers; 0 for none.
+    const TILE_ROWS: [usize; 9];
+    /// Panels of a tile where there are many rows.
     const TILE_PANELS: usize;
 
     unsafe fn splat(x: f32) -> Self::V;
     unsafe fn load(from: *const f32) -> Self::V;
     unsafe fn store(to: *mut f32, v: Self::V);
+    /// Begins to fetch what may be read soon; there need not be anything.
+    unsafe fn prefetch(from: *const f32);
     /// Sixteen bytes as floats.
     unsafe fn load_bytes(from: *const u8) -> Self::V;
-    /// Sixteen floats of which only the upper halves are kept: eight places at the pointer hold lane and, above it, lane + 8.
-    unsafe fn load_bf16(from: *const f32) -> Self::V;
+    /// The lower and the upper halves of the bits, as upper halves of floats.
+    unsafe fn halves(a: Self::V) -> (Self::V, Self::V);
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
@@ -168,7 +170,7 @@ macro_rules! lanewise {
 
 impl Simd for Portable {
     type V = [f32; LANES];
-    const TILE_ROWS: usize = 2;
+    const TILE_ROWS: [usize; 9] = [0, 2, 1, 1, 1, 0, 0, 0, 0];
     const TILE_PANELS: usize = 1;
 
     #[inline(always)]
@@ -186,6 +188,8 @@ impl Simd for Portable {
         unsafe { to.cast::<Self::V>().write(v) }
     }
     #[inline(always)]
+    unsafe fn prefetch(_from: *const f32) {}
+    #[inline(always)]
     unsafe fn load_bytes(from: *const u8) -> Self::V {
         // SAFETY: 16 bytes are readable.
         let bytes = unsafe { from.cast::<[u8; LANES]>().read() };
@@ -196,15 +200,13 @@ impl Simd for Portable {
         out
     }
     #[inline(always)]
-    unsafe fn load_bf16(from: *const f32) -> Self::V {
-        // SAFETY: 8 floats are readable.
-        let pairs = unsafe { from.cast::<[f32; LANES / 2]>().read() };
-        let mut out = [0.0; LANES];
-        for (lane, pair) in pairs.iter().enumerate() {
-            out[lane] = f32::from_bits(pair.to_bits() << 16);
-            out[lane + LANES / 2] = f32::from_bits(pair.to_bits() & UPPER);
+    unsafe fn halves(a: Self::V) -> (Self::V, Self::V) {
+        let (mut lower, mut upper) = (a, a);
+        for lane in 0..LANES {
+            lower[lane] = f32::from_bits(a[lane].to_bits() << 16);
+            upper[lane] = f32::from_bits(a[lane].to_bits() & UPPER);
         }
-        out
+        (lower, upper)
     }
     lanewise!(add, a, b; a + b);
     lanewise!(sub, a, b; a - b);
@@ -293,7 +295,7 @@ mod x86 {
 
     impl Simd for Avx2 {
         type V = [__m256; 2];
-        const TILE_ROWS: usize = 6;
+        const TILE_ROWS: [usize; 9] = [0, 6, 2, 1, 1, 0, 0, 0, 0];
         const TILE_PANELS: usize = 1;
 
         #[inline(always)]
@@ -315,6 +317,11 @@ mod x86 {
             }
         }
         #[inline(always)]
+        unsafe fn prefetch(from: *const f32) {
+            // SAFETY: a hint that cannot fault.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
+        }
+        #[inline(always)]
         unsafe fn load_bytes(from: *const u8) -> Self::V {
             // SAFETY: 16 bytes are readable.
             unsafe {
@@ -325,13 +332,17 @@ mod x86 {
             }
         }
         #[inline(always)]
-        unsafe fn load_bf16(from: *const f32) -> Self::V {
-            // SAFETY: 8 floats are readable.
-            unsafe {
-                let pairs = _mm256_loadu_si256(from.cast());
-                let upper = _mm256_and_si256(pairs, _mm256_set1_epi32(UPPER as i32));
-                [_mm256_castsi256_ps(_mm256_slli_epi32::<16>(pairs)), _mm256_castsi256_ps(upper)]
+        unsafe fn halves(a: Self::V) -> (Self::V, Self::V) {
+            let (mut lower, mut upper) = (a, a);
+            for i in 0..2 {
+                // SAFETY: the caller has AVX2.
+                unsafe {
+                    let bits = _mm256_castps_si256(a[i]);
+                    lower[i] = _mm256_castsi256_ps(_mm256_slli_epi32::<16>(bits));
+                    upper[i] = _mm256_castsi256_ps(_mm256_and_si256(bits, _mm256_set1_epi32(UPPER as i32)));
+                }
             }
+            (lower, upper)
         }
         pairwise!(add, a, b; _mm256_add_ps);
         pairwise!(sub, a, b; _mm256_sub_ps);
@@ -428,7 +439,7 @@ mod x86 {
 
     impl Simd for Avx512 {
         type V = __m512;
-        const TILE_ROWS: usize = 6;
+        const TILE_ROWS: [usize; 9] = [0, 8, 12, 9, 6, 0, 0, 0, 2];
         const TILE_PANELS: usize = 4;
 
         #[inline(always)]
@@ -447,17 +458,22 @@ mod x86 {
             unsafe { _mm512_storeu_ps(to, v) }
         }
         #[inline(always)]
+        unsafe fn prefetch(from: *const f32) {
+            // SAFETY: a hint that cannot fault.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
+        }
+        #[inline(always)]
         unsafe fn load_bytes(from: *const u8) -> Self::V {
             // SAFETY: 16 bytes are readable.
             unsafe { _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(from.cast()))) }
         }
         #[inline(always)]
-        unsafe fn load_bf16(from: *const f32) -> Self::V {
-            // SAFETY: 8 floats are readable; AVX2 is part of AVX-512 F.
+        unsafe fn halves(a: Self::V) -> (Self::V, Self::V) {
+            // SAFETY: as in `splat`.
             unsafe {
-                let [low, high] = Avx2::load_bf16(from);
-                let (low, high) = (_mm512_castps256_ps512(low), _mm256_castps_pd(high));
-                _mm512_castpd_ps(_mm512_insertf64x4::<1>(_mm512_castps_pd(low), high))
+                let bits = _mm512_castps_si512(a);
+                let upper = _mm512_and_si512(bits, _mm512_set1_epi32(UPPER as i32));
+                (_mm512_castsi512_ps(_mm512_slli_epi32::<16>(bits)), _mm512_castsi512_ps(upper))
             }
         }
         #[inline(always)]

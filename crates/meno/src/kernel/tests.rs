@@ -111,7 +111,7 @@ fn products_of_bf16() {
     assert_eq!(round_to_bf16(1.0 + 3.0 / 256.0), 1.0 + 4.0 / 256.0, "ties to even");
     assert_eq!(round_to_bf16(-1.001_954), -1.0);
     let mut random = Random::new(11);
-    for (k, n) in [(1, 16), (16, 32), (7, 48), (96, 384), (33, 112)] {
+    for (k, n) in [(1, 16), (16, 32), (7, 48), (96, 384), (33, 112), (5, 240)] {
         let (x, start) = (floats(&mut random, k), floats(&mut random, n));
         let exact = floats(&mut random, k * n);
         assert!(Bf16Matrix::of(k, &exact).is_none(), "not rounded");
@@ -126,6 +126,37 @@ fn products_of_bf16() {
             let terms = &[Term { k, a, b: Right::Panels(&panels) }];
             kernels.gemm(Gemm { m: 1, n, terms, start: Start::Sum, c: &mut expected, c_row: n, c_panel: 16 });
             assert_eq!(bits(&found), bits(&expected), "{kernels:?} {k} x {n}");
+        }
+    }
+}
+
+/// Every element is one chain of multiply-adds in the order of the shared dimension, whatever tile it falls into and whether or
+/// not B is packed.
+#[test]
+fn products_are_chains_in_order() {
+    let mut random = Random::new(12);
+    let heights = (1..=26).chain([37, 50, 400]);
+    let sizes = heights.flat_map(|m| [1, 2, 3, 4, 5, 8, 11].map(|panels| (m, 16 * panels)));
+    for (m, n) in sizes {
+        let k = 1 + random.below(if m == 400 { 300 } else { 40 });
+        let (a, b) = (floats(&mut random, m * k), floats(&mut random, k * n));
+        let panels: Vec<f32> = (0..n * k).map(|i| b[i / 16 % k * n + i / (16 * k) * 16 + i % 16]).collect();
+        let transposed: Vec<f32> = (0..m * k).map(|i| a[i % m * k + i / m]).collect();
+        let rows = Strided { data: &a, row: k, column: 1 };
+        let columns = Strided { data: &transposed, row: 1, column: m };
+        for kernels in variants() {
+            let fused = kernels.instructions() != Instructions::Portable;
+            let add = |sum, x: f32, y: f32| if fused { x.mul_add(y, sum) } else { x * y + sum };
+            let chain = |at| (0..k).fold(0.0, |sum, l| add(sum, a[at / n * k + l], b[l * n + at % n]));
+            let expected: Vec<f32> = (0..m * n).map(chain).collect();
+            for (a, b) in
+                [(rows, Right::Panels(&panels)), (rows, Right::Rows(&b, n)), (columns, Right::Rows(&b, n))]
+            {
+                let mut c = vec![0.0; m * n];
+                let terms = &[Term { k, a, b }];
+                kernels.gemm(Gemm { m, n, terms, start: Start::Zero, c: &mut c, c_row: n, c_panel: 16 });
+                assert_eq!(bits(&c), bits(&expected), "{kernels:?} {m} x {k} x {n}");
+            }
         }
     }
 }
