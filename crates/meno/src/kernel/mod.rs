@@ -15,6 +15,7 @@ mod cell;
 mod dirichlet;
 mod gemm;
 mod bf16;
+mod int8;
 mod simd;
 mod softmax;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub(crate) use calibrate::{Calibrate, CalibrateGradient};
 pub(crate) use cell::{Cell, CellGradient};
 pub(crate) use dirichlet::Dirichlets;
 pub use gemm::{Gemm, Right, Start, Strided, Term};
+pub use int8::{Int8Matrix, Int8Product, Int8Rows};
 pub(crate) use vector::{Dots, GateGradient};
 
 /// Floats in a vector; widths inside the encoder are multiples of it.
@@ -123,6 +125,7 @@ impl Instructions {
 pub struct Kernels {
     table: &'static Table,
     instructions: Instructions,
+    int8: int8::Path,
 }
 
 impl std::fmt::Debug for Kernels {
@@ -137,7 +140,7 @@ impl Kernels {
         [Instructions::Avx512, Instructions::Avx2]
             .into_iter()
             .find_map(Self::with)
-            .unwrap_or(Kernels { table: &PORTABLE, instructions: Instructions::Portable })
+            .unwrap_or(Kernels::new(&PORTABLE, Instructions::Portable))
     }
 
     /// A stated variant, or `None` if this processor cannot run it.
@@ -158,7 +161,11 @@ impl Kernels {
             }
             _ => return None,
         };
-        Some(Kernels { table, instructions })
+        Some(Kernels::new(table, instructions))
+    }
+
+    fn new(table: &'static Table, instructions: Instructions) -> Self {
+        Kernels { table, instructions, int8: int8::Path::within(instructions) }
     }
 
     /// Which variant this is.
@@ -202,6 +209,21 @@ impl Kernels {
         assert!(matrix.fits(x, y), "matrix product out of bounds");
         // SAFETY: checked above.
         unsafe { (self.table.add_product_bf16)(x, matrix, y) }
+    }
+
+    /// Rounds `n` rows of `k` columns, which touch, to 8 bits.
+    pub fn quantize_rows(self, n: usize, k: usize, x: Strided<'_>, rows: &mut Int8Rows) {
+        assert!(x.column == 1 && k.is_multiple_of(LANES) && (n == 0 || (n - 1) * x.row + k <= x.data.len()));
+        rows.reserve(n, k);
+        // SAFETY: checked above.
+        unsafe { self.int8.quantize(x, rows) }
+    }
+
+    /// A matrix product with weights of 8 bits.
+    pub fn multiply_int8(self, mut product: Int8Product<'_>) {
+        assert!(product.fits(), "matrix product out of bounds");
+        // SAFETY: checked above.
+        unsafe { self.int8.multiply(&mut product) }
     }
 
     /// One LSTM time step.
