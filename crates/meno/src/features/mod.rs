@@ -6,6 +6,7 @@
 mod characters;
 mod lexicon;
 mod ngrams;
+mod pieces;
 mod vectors;
 mod wording;
 
@@ -18,6 +19,7 @@ pub(crate) use characters::Alphabet;
 pub(crate) use lexicon::Lexicon;
 pub use lexicon::Novelty;
 pub(crate) use ngrams::{Bag, Ngrams};
+pub(crate) use pieces::{CONTINUED, PieceSettings, WordPieces};
 pub use vectors::Vectors;
 pub(crate) use wording::{NewWording, Wordings};
 
