@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meno::decision::{Expected, Growth, Policy, PolicySettings, Threshold, Trust};
-use meno::engine::Record;
+use meno::engine::{Precision, Record};
 use meno::metrics::{Mode, Report};
+use meno::pretrained::Pretrained;
 use meno::train::{
     Architecture, Checkpoint, Options, Outcome, TrainSettings, UNDETERMINED, check, fit, language,
     looks_open, with_open_slots,
 };
-use meno::pretrained::Pretrained;
 use meno::{Error, Model, Result, atomic};
 use serde::Serialize;
 
@@ -76,6 +76,9 @@ pub struct Args {
     /// A folder with a pretrained encoder of the BERT family, as Hugging Face has it, to train instead of the BiLSTM.
     #[arg(long, value_name = "FOLDER", conflicts_with = "architecture", help_heading = "How to train")]
     encoder: Option<PathBuf>,
+    /// Store and run the trained encoder with weights of 8 bits: a quarter of the size, and faster (see `meno quantize`).
+    #[arg(long, requires = "encoder", help_heading = "How to train")]
+    quantize: bool,
     /// A file with settings; what is typed goes before what it says.
     #[arg(long, value_name = "FILE", conflicts_with = "resume", help_heading = "How to train")]
     config: Option<PathBuf>,
@@ -153,6 +156,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let saving = interrupt.saving();
     match outcome {
         Outcome::Finished(model) => {
+            let model = if job.quantize { model.with_precision(Precision::Int8)? } else { *model };
             note_never_unknown(&model);
             model.save(&job.output)?;
             remove(&job.checkpoint);
@@ -175,6 +179,7 @@ struct Job {
     resume: Option<Checkpoint>,
     language: Option<String>,
     encoder: Option<Arc<Pretrained>>,
+    quantize: bool,
     data: TrainingData,
 }
 
@@ -194,11 +199,8 @@ impl Job {
         }
         let encoder = args.encoder.as_deref().map(Pretrained::open).transpose()?;
         let mut settings = settings(&args, resume.as_ref(), encoder.as_ref())?;
-        let architecture = if settings.is_span_level() {
-            ArchitectureName::SpanTagger
-        } else {
-            ArchitectureName::SlotGated
-        };
+        let architecture =
+            if settings.is_span_level() { ArchitectureName::SpanTagger } else { ArchitectureName::SlotGated };
         let policy = args.threshold.settings(architecture)?;
         atomic::demand_writable(&output)?;
         let data = TrainingData::read(&path, args.columns.layout()?, args.describe.as_deref(), &settings)?;
@@ -218,6 +220,7 @@ impl Job {
             resume,
             language: args.language,
             encoder: encoder.map(Arc::new),
+            quantize: args.quantize,
         })
     }
 
@@ -321,11 +324,7 @@ impl Job {
 }
 
 /// The settings of the architecture, of the file or of the training that goes on, with what was typed.
-fn settings(
-    args: &Args,
-    resume: Option<&Checkpoint>,
-    encoder: Option<&Pretrained>,
-) -> Result<TrainSettings> {
+fn settings(args: &Args, resume: Option<&Checkpoint>, encoder: Option<&Pretrained>) -> Result<TrainSettings> {
     let is_regularized = args.plain || args.calibrate || args.calibration.is_typed();
     let architecture = args.architecture.unwrap_or(if is_regularized {
         ArchitectureName::SlotGated

@@ -3,12 +3,14 @@
 //! Nothing in a file is believed: names, shapes and counts are compared with each other before anything is
 //! allocated by them.
 
+mod weights;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
 use crate::decision::{Doubt, Growth, N_ASKED, NamedThreshold, Policy, Threshold, Trust};
@@ -21,7 +23,7 @@ use crate::features::{Alphabet, Features, Forms, Lexicon, Ngrams, Vectors, Wordi
 use crate::features::{PieceSettings, WordPieces};
 use crate::label::{self, LabelSet, Names};
 use crate::memory::KnownValues;
-use crate::nn::{Layout, Network, Parameters, Tensor};
+use crate::nn::Network;
 use crate::tensors::{RawTensor, check_widths, find};
 use crate::text::Normalizer;
 use crate::uncertainty::{OutOfScopeScore, Score, Scorer, SpanScore};
@@ -39,6 +41,7 @@ const METADATA_KEY: &str = "meno";
 const SLOT_GATED: &str = "slot_gated.v1";
 const SPAN_TAGGER: &str = "span_tagger.v1";
 const TRANSFORMER: &str = "transformer.v1";
+const TRANSFORMER_INT8: &str = "transformer_int8.v1";
 const WORDINGS: &str = "wordings.keys";
 /// The name of the frozen vectors that come with the program.
 const ENGLISH: &str = "english.v1";
@@ -213,7 +216,10 @@ impl Model {
         let (architecture, shape) = match &self.encoder {
             Encoder::SlotGated(encoder) => (SLOT_GATED, serde_json::to_value(encoder.network.shape())),
             Encoder::SpanTagger(encoder) => (SPAN_TAGGER, serde_json::to_value(encoder.network.shape())),
-            Encoder::Transformer(encoder) => (TRANSFORMER, serde_json::to_value(encoder.network.shape())),
+            Encoder::Transformer(encoder) => (
+                if encoder.int8.is_some() { TRANSFORMER_INT8 } else { TRANSFORMER },
+                serde_json::to_value(encoder.network.shape()),
+            ),
         };
         let known_values = self.known_values().to_vec();
         let document = Document {
@@ -240,20 +246,13 @@ impl Model {
         };
         let json = serde_json::to_string(&document).expect("a document of plain data can be written");
         let metadata = HashMap::from([(METADATA_KEY.to_owned(), json)]);
-        let (layout, parameters) = self.encoder.weights();
-        let network =
-            layout.tensors().map(|(name, tensor)| (name, shape_of(tensor), parameters.values(tensor)));
         let ngrams = self.features.ngrams.iter().flat_map(Ngrams::tensors);
-        let ngrams = ngrams.map(|(name, shape, values)| (name, shape, values.to_vec()));
-        let tensors = network.chain(ngrams).map(|(name, shape, values)| {
-            let data = values.iter().flat_map(|x| x.to_le_bytes()).collect();
-            (name, RawTensor { dtype: Dtype::F32, shape, data })
-        });
+        let ngrams = ngrams.map(|(name, shape, values)| (name.to_owned(), weights::f32(shape, values)));
         let wordings = self.wordings().map(|wordings| {
             let data = wordings.keys().iter().flat_map(|key| key.to_le_bytes()).collect();
-            (WORDINGS, RawTensor { dtype: Dtype::U32, shape: vec![wordings.keys().len()], data })
+            (WORDINGS.to_owned(), RawTensor { dtype: Dtype::U32, shape: vec![wordings.keys().len()], data })
         });
-        let tensors = tensors.chain(wordings);
+        let tensors = weights::stored(&self.encoder).into_iter().chain(ngrams).chain(wordings);
         safetensors::serialize(tensors, Some(metadata)).expect("named tensors of known shape can be written")
     }
 
@@ -319,11 +318,10 @@ fn parse(bytes: &[u8], english: &English) -> Result<Model, String> {
     if version.format == 0 {
         return Err("damaged description of the model: there is no format version 0".to_owned());
     }
-    if ![SLOT_GATED, SPAN_TAGGER, TRANSFORMER].contains(&&*version.architecture) {
-        return Err(format!(
-            "unknown architecture {:?}; this program has {SLOT_GATED:?}, {SPAN_TAGGER:?} and {TRANSFORMER:?}",
-            version.architecture
-        ));
+    const KNOWN: [&str; 4] = [SLOT_GATED, SPAN_TAGGER, TRANSFORMER, TRANSFORMER_INT8];
+    if !KNOWN.contains(&&*version.architecture) {
+        let known = KNOWN.map(|name| format!("{name:?}")).join(", ");
+        return Err(format!("unknown architecture {:?}; this program has {known}", version.architecture));
     }
     let document: Document = serde_json::from_str(json).map_err(damaged)?;
     assemble(document, &tensors, english)
@@ -333,7 +331,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
     check_names(&document)?;
     let (encoder, forms) = match document.architecture.as_str() {
         SLOT_GATED => (slot_gated(&document, tensors)?, None),
-        TRANSFORMER => transformer(&document, tensors)?,
+        TRANSFORMER | TRANSFORMER_INT8 => transformer(&document, tensors)?,
         _ => span_tagger(&document, tensors, english)?,
     };
     let policy = policy(&document, Model::default_scorer(&encoder))?;
@@ -371,38 +369,12 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
     })
 }
 
-/// The weights of a network, each tensor of the shape that it has there.
-fn weights(layout: &Layout, tensors: &SafeTensors<'_>) -> Result<Parameters, String> {
-    let mut views = Vec::new();
-    for (name, tensor) in layout.tensors() {
-        let view = find(tensors, name, Dtype::F32, &shape_of(tensor))?;
-        views.push((name, tensor, view));
-    }
-    // The file holds as many floats as are now allocated.
-    let mut parameters = Parameters::zeros(layout);
-    for (name, tensor, view) in views {
-        let mut floats = floats(name, &view)?;
-        parameters.fill(tensor, || floats.next().unwrap_or_default());
-    }
-    Ok(parameters)
-}
-
-/// The numbers of a tensor, all of them finite.
-fn floats<'v>(name: &str, view: &'v TensorView<'_>) -> Result<impl Iterator<Item = f32> + 'v, String> {
-    let (floats, _) = view.data().as_chunks::<4>();
-    let floats = floats.iter().map(|bytes| f32::from_le_bytes(*bytes));
-    if !floats.clone().all(f32::is_finite) {
-        return Err(format!("tensor {name:?} holds a value that is not finite"));
-    }
-    Ok(floats)
-}
-
 fn ngrams(document: &Document, tensors: &SafeTensors<'_>) -> Result<Option<Ngrams>, String> {
     match document.ngrams.as_deref() {
         None => Ok(None),
         Some(Ngrams::NAME) => Ngrams::read(document.intents.len(), |name, shape| {
             let view = find(tensors, name, Dtype::F32, shape)?;
-            Ok(floats(name, &view)?.collect())
+            weights::floats(name, &view)
         })
         .map(Some),
         Some(other) => Err(damaged(format!("unknown n-grams {other:?}"))),
@@ -435,7 +407,7 @@ fn slot_gated(document: &Document, tensors: &SafeTensors<'_>) -> Result<Encoder,
     check_counts(document, [shape.words, shape.labels, shape.intents])?;
     check_widths(&[("embedding", shape.embedding), ("hidden", shape.hidden)], MAX_WIDTH)?;
     let network = SlotGated::new(shape);
-    let mut parameters = weights(network.layout(), tensors)?;
+    let mut parameters = weights::read(network.layout(), tensors)?;
     network.pad(&mut parameters);
     let bounds = document.training.settings.calibration().map(|calibration| calibration.bounds);
     Ok(Encoder::SlotGated(Arc::new(SlotGatedEncoder::new(network, parameters, bounds.unwrap_or_default()))))
@@ -475,7 +447,7 @@ fn span_tagger(
         return Err(damaged("what is said of concepts does not fit"));
     }
     let network = SpanTagger::new(shape);
-    let mut parameters = weights(network.layout(), tensors)?;
+    let mut parameters = weights::read(network.layout(), tensors)?;
     network.pad(&mut parameters);
     let forms = Forms { alphabet, vectors, pieces: None };
     Ok((Encoder::SpanTagger(Arc::new(SpanTaggerEncoder::new(network, parameters))), Some(forms)))
@@ -499,11 +471,14 @@ fn transformer(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encode
     if !whole {
         return Err(damaged("what is said of concepts does not fit"));
     }
-    let network = TransformerTagger::new(shape);
-    let mut parameters = weights(network.layout(), tensors)?;
+    let has_8_bits = document.architecture == TRANSFORMER_INT8;
+    let network =
+        if has_8_bits { TransformerTagger::in_8_bits(shape) } else { TransformerTagger::new(shape) };
+    let mut parameters = weights::read(network.layout(), tensors)?;
     network.pad(&mut parameters);
+    let int8 = has_8_bits.then(|| weights::read_int8(&network, tensors)).transpose()?;
     let forms = Forms { alphabet, vectors: None, pieces: Some(Arc::new(pieces)) };
-    Ok((Encoder::Transformer(Arc::new(TransformerEncoder { network, parameters })), Some(forms)))
+    Ok((Encoder::Transformer(Arc::new(TransformerEncoder { network, parameters, int8 })), Some(forms)))
 }
 
 /// How many labels so many slots have, if each has two.
@@ -660,8 +635,4 @@ fn not_a_model(bytes: &[u8]) -> String {
         _ => "some other file",
     };
     format!("not a meno model but {kind}")
-}
-
-fn shape_of(tensor: Tensor) -> Vec<usize> {
-    if tensor.rows() == 1 { vec![tensor.columns()] } else { vec![tensor.rows(), tensor.columns()] }
 }

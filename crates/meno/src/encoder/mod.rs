@@ -21,8 +21,8 @@ pub use slot_gated::{Calibration, SlotGated, SlotGatedShape, Workspace};
 pub(crate) use slot_gated::{EntropyLoss, Prepared, SlotGatedEncoder, SlotGatedSession};
 pub(crate) use span_tagger::{SpanTagger, SpanTaggerShape, TaggerWorkspace};
 pub(crate) use span_tagger::{SpanTaggerEncoder, SpanTaggerSession};
+pub(crate) use transformer::{Int8Weights, TransformerEncoder, TransformerSession};
 pub(crate) use transformer::{Sequence, TransformerTagger, TransformerTaggerShape, TransformerWorkspace};
-pub(crate) use transformer::{TransformerEncoder, TransformerSession};
 
 /// What turns words into emissions; cheap to clone.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@
 
 mod assessor;
 mod policy;
+mod precision;
 mod states;
 mod trust;
 
@@ -38,6 +39,7 @@ use crate::uncertainty::{Assessment, Evidence, Precision, Score, Scorer, SpanSco
 use crate::utterance::{KnownValue, Utterance};
 
 pub use assessor::{Assessed, Assessor, Measure};
+pub use precision::Precision;
 
 pub use crate::features::{Features, Vectors};
 pub use crate::kernel::Instructions;

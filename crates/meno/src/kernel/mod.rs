@@ -33,6 +33,7 @@ pub(crate) use calibrate::{Calibrate, CalibrateGradient};
 pub(crate) use cell::{Cell, CellGradient};
 pub(crate) use dirichlet::Dirichlets;
 pub use gemm::{Gemm, Right, Start, Strided, Term};
+pub(crate) use int8::Int8Table;
 pub use int8::{Int8Matrix, Int8Product, Int8Rows};
 pub(crate) use norm::{Norm, NormGradient};
 pub(crate) use self_attention::{SelfAttention, SelfAttentionGradient, SelfAttentionOut};

@@ -322,7 +322,11 @@ struct Fit<'a> {
 /// A network without weights.
 enum Untrained<'a> {
     SlotGated(Box<SlotGated>),
-    SpanTagger { network: Box<SpanTagger>, tagger: &'a SpanTaggerSettings, forms: Forms },
+    SpanTagger {
+        network: Box<SpanTagger>,
+        tagger: &'a SpanTaggerSettings,
+        forms: Forms,
+    },
     Transformer {
         network: Box<TransformerTagger>,
         tagger: &'a TransformerSettings,
@@ -500,7 +504,7 @@ impl<'a> Fit<'a> {
             }
             Untrained::Transformer { network, .. } => {
                 let network = (**network).clone();
-                Encoder::Transformer(Arc::new(TransformerEncoder { network, parameters }))
+                Encoder::Transformer(Arc::new(TransformerEncoder::new(network, parameters)))
             }
         };
         let policy = Policy::never(Model::default_scorer(&encoder));

@@ -1,7 +1,7 @@
 //! The forward pass: from pieces to logits.
 
 use super::layer::{LayerState, Pass};
-use super::{Sequence, TransformerTagger, TransformerWorkspace};
+use super::{Int8Weights, Sequence, TransformerTagger, TransformerWorkspace};
 use crate::kernel::Kernels;
 use crate::nn::{Dropout, NormRows, Rows, RowsMut, row_of, scale_rows};
 
@@ -15,18 +15,19 @@ impl TransformerTagger {
         dropout: Option<&mut Dropout>,
         w: &mut TransformerWorkspace,
     ) {
-        self.run(Pass { kernels, parameters, dropout, learns: true }, utterances, w);
+        self.run(Pass { kernels, parameters, int8: None, dropout, learns: true }, utterances, w);
     }
 
-    /// The same for one utterance, without what only a backward pass needs.
+    /// The same for one utterance, without what only a backward pass needs, with weights of 8 bits if the network has them.
     pub(crate) fn infer(
         &self,
         kernels: Kernels,
         parameters: &[f32],
+        int8: Option<&Int8Weights>,
         utterance: &Sequence,
         w: &mut TransformerWorkspace,
     ) {
-        let pass = Pass { kernels, parameters, dropout: None, learns: false };
+        let pass = Pass { kernels, parameters, int8, dropout: None, learns: false };
         self.run(pass, std::iter::once(utterance), w);
     }
 
@@ -59,7 +60,11 @@ impl TransformerTagger {
         for rows in (0..w.batch.len()).map(|i| w.batch.rows(i)) {
             for (position, i) in rows.enumerate() {
                 let to = &mut sum[i * row..][..hidden];
-                to.copy_from_slice(self.pieces.row(parameters, w.pieces[i] as usize));
+                let piece = w.pieces[i] as usize;
+                match pass.int8 {
+                    None => to.copy_from_slice(self.pieces.row(parameters, piece)),
+                    Some(int8) => int8.pieces().copy_row(piece, to),
+                }
                 kernels.add(self.positions.row(parameters, position), to);
                 kernels.add(self.kind.of(parameters), to);
             }

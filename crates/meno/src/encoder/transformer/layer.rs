@@ -4,7 +4,10 @@
 //! a = norm(x + W_o attention(x W_qkv))        y = norm(a + W_2 gelu(W_1 a))
 //! ```
 
-use crate::kernel::{Buffer, Kernels, SelfAttention, SelfAttentionGradient, SelfAttentionOut, Start};
+use super::int8::Int8Weights;
+use crate::kernel::{
+    Buffer, Int8Rows, Kernels, SelfAttention, SelfAttentionGradient, SelfAttentionOut, Start,
+};
 use crate::nn::{Batch, Dropout, Layout, Linear, Product, Rows, RowsMut, Tensor, row_of};
 use crate::nn::{LayerNorm, LayerNormState, NormRows};
 use crate::pretrained::TransformerShape;
@@ -12,6 +15,7 @@ use crate::pretrained::TransformerShape;
 /// The parameters of a layer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layer {
+    number: usize,
     heads: usize,
     hidden: usize,
     intermediate: usize,
@@ -46,12 +50,15 @@ pub(super) struct LayerScratch {
     attention: Buffer,
     wide: Buffer,
     d_context: Buffer,
+    int8: Int8Rows,
 }
 
 /// How a pass is run.
 pub(super) struct Pass<'a> {
     pub kernels: Kernels,
     pub parameters: &'a [f32],
+    /// What the parameters lack, if the network has weights of 8 bits.
+    pub int8: Option<&'a Int8Weights>,
     pub dropout: Option<&'a mut Dropout>,
     /// Whether a backward pass follows.
     pub learns: bool,
@@ -69,6 +76,12 @@ impl Pass<'_> {
         self.dropout.is_some()
     }
 }
+
+/// The matrices in the order of their layout.
+const QKV: usize = 0;
+const ATTENDED: usize = 1;
+const UP: usize = 2;
+const DOWN: usize = 3;
 
 impl Layer {
     /// Lays out the matrices.
@@ -98,6 +111,7 @@ impl Layer {
             LayerNorm::new(layout, &format!("layer.{layer}.{name}"), hidden, epsilon)
         };
         Layer {
+            number: layer,
             heads: shape.heads,
             hidden,
             intermediate: shape.intermediate,
@@ -136,14 +150,15 @@ impl Layer {
 
         let context = Rows { data: &state.context, n, row };
         let to = state.attended.sum.reserve(n * row);
-        self.attended.forward(kernels, parameters, context, RowsMut { data: to, row });
+        self.apply(pass, ATTENDED, context, RowsMut { data: to, row }, &mut scratch.int8);
         pass.draw(n * self.hidden, &mut state.attended.factors);
         let is_dropped = pass.is_dropped();
         self.attended_norm.forward(kernels, parameters, rows, Some(x), is_dropped, &mut state.attended);
 
         let attended = Rows { data: &state.attended.y, n, row };
         let inner = state.inner.reserve(n * wide_row);
-        self.up.forward(kernels, parameters, attended, RowsMut { data: &mut *inner, row: wide_row });
+        let to = RowsMut { data: &mut *inner, row: wide_row };
+        self.apply(pass, UP, attended, to, &mut scratch.int8);
         let activated = if pass.learns {
             let activated = state.activated.reserve(n * wide_row);
             kernels.gelu_with_slope(inner, activated);
@@ -154,9 +169,21 @@ impl Layer {
         };
         let activated = Rows { data: activated, n, row: wide_row };
         let to = state.out.sum.reserve(n * row);
-        self.down.forward(kernels, parameters, activated, RowsMut { data: to, row });
+        self.apply(pass, DOWN, activated, RowsMut { data: to, row }, &mut scratch.int8);
         pass.draw(n * self.hidden, &mut state.out.factors);
         self.norm.forward(kernels, parameters, rows, Some(&state.attended.y), is_dropped, &mut state.out);
+    }
+
+    /// `y = x W + b` with one of the matrices.
+    fn apply(&self, pass: &Pass<'_>, which: usize, x: Rows<'_>, y: RowsMut<'_>, rows: &mut Int8Rows) {
+        let linear = [self.qkv, self.attended, self.up, self.down][which];
+        let Pass { kernels, parameters, .. } = *pass;
+        match pass.int8 {
+            None => linear.forward(kernels, parameters, x, y),
+            Some(int8) => {
+                linear.forward_int8(kernels, parameters, int8.matrix(self.number, which), x, y, rows);
+            }
+        }
     }
 
     fn attend(
@@ -170,7 +197,7 @@ impl Layer {
         let (n, row, qkv_row) = (batch.words(), row_of(self.hidden), row_of(3 * self.hidden));
         let qkv = state.qkv.reserve(n * qkv_row);
         let to = RowsMut { data: qkv, row: qkv_row };
-        self.qkv.forward(pass.kernels, pass.parameters, Rows { data: x, n, row }, to);
+        self.apply(pass, QKV, Rows { data: x, n, row }, to, &mut scratch.int8);
         let n_weights = (0..batch.len()).map(|i| self.n_weights(batch.rows(i).len())).sum();
         pass.draw(n_weights, &mut state.weight_factors);
         state.weights.reserve(n_weights);
@@ -238,7 +265,8 @@ impl Layer {
         let d_qkv = Rows { data: &state.d_qkv, n, row: row_of(3 * self.hidden) };
         self.qkv.backward_input(kernels, transposed, d_qkv, RowsMut { data: d, row }, Start::Sum);
 
-        for (linear, dy) in [self.qkv, self.attended, self.up, self.down].iter().zip(self.d_outputs(n, state)) {
+        for (linear, dy) in [self.qkv, self.attended, self.up, self.down].iter().zip(self.d_outputs(n, state))
+        {
             linear.backward_bias(kernels, dy, matrices, d_vectors);
         }
     }

@@ -10,6 +10,7 @@
 #[cfg(feature = "train")]
 mod backward;
 mod forward;
+mod int8;
 mod layer;
 mod sequence;
 mod session;
@@ -22,12 +23,15 @@ use super::heads::{SpanHeads, SpanHeadsState};
 use crate::features::MAX_PIECES;
 use crate::kernel::{Buffer, LANES};
 use crate::nn::crf::N_TAGS;
-use crate::nn::{Batch, LayerNorm, LayerNormState, Layout, Network, Parameters, Product, Rows, Tensor, row_of};
+use crate::nn::{
+    Batch, LayerNorm, LayerNormState, Layout, Network, Parameters, Product, Rows, Tensor, row_of,
+};
 use crate::pretrained::TransformerShape;
 use crate::random::Random;
 use crate::tensors::check_widths;
 use layer::{Layer, LayerScratch, LayerState};
 
+pub(crate) use int8::Int8Weights;
 pub(crate) use sequence::Sequence;
 pub(crate) use session::{TransformerEncoder, TransformerSession};
 
@@ -81,6 +85,8 @@ const MAX_LAYERS: usize = 64;
 pub(crate) struct TransformerTagger {
     shape: TransformerTaggerShape,
     layout: Layout,
+    /// Of what has 8 bits, if anything has.
+    int8: Layout,
     pieces: Tensor,
     positions: Tensor,
     /// Of the first text, which is the only one.
@@ -116,10 +122,20 @@ pub(crate) struct TransformerWorkspace {
 impl TransformerTagger {
     /// A network of this shape.
     pub(crate) fn new(shape: TransformerTaggerShape) -> Self {
+        TransformerTagger::with(shape, false)
+    }
+
+    /// The same with weights of 8 bits, which are not among its parameters.
+    pub(crate) fn in_8_bits(shape: TransformerTaggerShape) -> Self {
+        TransformerTagger::with(shape, true)
+    }
+
+    fn with(shape: TransformerTaggerShape, has_8_bits: bool) -> Self {
         let encoder = &shape.encoder;
-        let (hidden, mut layout) = (encoder.hidden, Layout::default());
+        let (hidden, mut layout, mut int8) = (encoder.hidden, Layout::default(), Layout::default());
+        let large = if has_8_bits { &mut int8 } else { &mut layout };
         let matrices: Vec<_> =
-            (0..encoder.layers).map(|layer| Layer::matrices(&mut layout, encoder, layer)).collect();
+            (0..encoder.layers).map(|layer| Layer::matrices(large, encoder, layer)).collect();
         let outputs = [shape.slots, shape.intents];
         let mut heads = SpanHeads::matrices(&mut layout, hidden, 2 * hidden, outputs);
         let layers = (matrices.into_iter().enumerate())
@@ -129,8 +145,9 @@ impl TransformerTagger {
         let kind = layout.vector("embeddings.type", hidden);
         let positions = layout.dense_table("embeddings.positions", encoder.positions, hidden);
         heads.vectors(&mut layout);
-        let pieces = layout.table("embeddings.pieces", encoder.vocabulary, hidden);
-        TransformerTagger { shape, pieces, positions, kind, norm, layers, heads, layout }
+        let large = if has_8_bits { &mut int8 } else { &mut layout };
+        let pieces = large.table("embeddings.pieces", encoder.vocabulary, hidden);
+        TransformerTagger { shape, pieces, positions, kind, norm, layers, heads, layout, int8 }
     }
 
     /// The sizes.

@@ -150,7 +150,12 @@ fn transformer_agrees_with_pytorch() {
         for (name, tensor) in network.layout().tensors() {
             let found = crate::nn::values(&gradient, tensor);
             // The bias of the keys changes no softmax: its gradient is rounding.
-            golden.gradients[name].check_within(&format!("{kernels:?}, gradient of {name}"), &found, 2e-5, 2e-6);
+            golden.gradients[name].check_within(
+                &format!("{kernels:?}, gradient of {name}"),
+                &found,
+                2e-5,
+                2e-6,
+            );
         }
     }
 }
@@ -215,7 +220,8 @@ fn gelu_agrees_with_pytorch() {
 
 /// Utterances of words of some pieces.
 fn random_utterances(lengths: &[usize], shape: &TransformerTaggerShape, random: &mut Random) -> Utterances {
-    let mut word = || (0..1 + random.below(3)).map(|_| random.below(shape.encoder.vocabulary) as u32).collect();
+    let mut word =
+        || (0..1 + random.below(3)).map(|_| random.below(shape.encoder.vocabulary) as u32).collect();
     let mut sequences: Vec<Sequence> =
         lengths.iter().map(|&n| sequence(&(0..n).map(|_| word()).collect::<Vec<_>>())).collect();
     sequences.sort_by_key(|sequence| std::cmp::Reverse(sequence.pieces.len()));
@@ -247,9 +253,14 @@ fn transformer_agrees_with_finite_differences() {
                 let gradient = gradient(&network, kernels, &w);
                 let what = format!("{kernels:?}, lengths {lengths:?}, dropout {dropout}");
                 let mut w = TransformerWorkspace::default();
-                check_gradient(&what, &network, &parameters, &gradient, |_| false, |parameters| {
-                    utterances.loss(&network, kernels, parameters, dropout, &mut w)
-                });
+                check_gradient(
+                    &what,
+                    &network,
+                    &parameters,
+                    &gradient,
+                    |_| false,
+                    |parameters| utterances.loss(&network, kernels, parameters, dropout, &mut w),
+                );
             }
         }
     }
@@ -272,7 +283,7 @@ fn transformer_alone_and_in_a_batch_gives_the_same_bits() {
         let mut first = 0;
         for (i, sequence) in utterances.sequences.iter().enumerate() {
             let n = sequence.firsts.len();
-            network.infer(kernels, &parameters, sequence, &mut alone);
+            network.infer(kernels, &parameters, None, sequence, &mut alone);
             assert_eq!(bits(&together, first, n), bits(&alone, 0, n), "{kernels:?}, {n} words");
             let intents = network.intent_logits(&together).nth(i);
             assert_eq!(intents, network.intent_logits(&alone).next(), "{kernels:?}, {n} words");

@@ -12,11 +12,13 @@
 //! as `vpdpbusd` multiplies them.
 
 mod dot;
+mod table;
 
 use super::simd::{LANES, Simd};
 use super::{Buffer, Start, Strided};
 use dot::Dot;
 pub(super) use dot::Path;
+pub(crate) use table::Int8Table;
 
 /// Rows of a matrix that lie together.
 const GROUP: usize = 4;
