@@ -19,7 +19,7 @@ pub(crate) use characters::Alphabet;
 pub(crate) use lexicon::Lexicon;
 pub use lexicon::Novelty;
 pub(crate) use ngrams::{Bag, Ngrams};
-pub(crate) use pieces::{CONTINUED, PieceSettings, WordPieces};
+pub(crate) use pieces::{CONTINUED, MAX_PIECES, PieceSettings, WordPieces};
 pub use vectors::Vectors;
 pub(crate) use wording::{NewWording, Wordings};
 

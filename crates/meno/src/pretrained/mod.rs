@@ -125,6 +125,19 @@ impl Pretrained {
         Ok(Pretrained { shape, pieces, tensors })
     }
 
+    /// A number that tells one encoder from another, as 16 hexadecimal digits: FNV-1a over its pieces, sizes and weights.
+    pub fn fingerprint(&self) -> String {
+        const PRIME: u64 = 0x0000_0100_0000_01b3;
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut add = |number: u32| hash = (hash ^ u64::from(number)).wrapping_mul(PRIME);
+        self.pieces.names().bytes().for_each(|byte| add(byte.into()));
+        for (name, shape) in self.shape.tensors() {
+            shape.iter().for_each(|&size| add(size as u32));
+            self.tensor(&name).iter().for_each(|value| add(value.to_bits()));
+        }
+        format!("{hash:016x}")
+    }
+
     /// The numbers of a tensor by its name in BERT, row by row, matrices output dimension first.
     ///
     /// # Panics

@@ -178,7 +178,7 @@ impl Layer {
         let mut at = 0;
         for rows in (0..batch.len()).map(|i| batch.rows(i)) {
             let end = at + self.n_weights(rows.len());
-            let factors = pass.is_dropped().then_some(&state.weight_factors[at..end]);
+            let factors = pass.is_dropped().then(|| &state.weight_factors[at..end]);
             let attention = self.attention(rows.len(), &state.qkv[rows.start * qkv_row..], factors);
             let out = SelfAttentionOut {
                 weights: &mut state.weights[at..end],
@@ -256,7 +256,7 @@ impl Layer {
         let mut at = 0;
         for rows in (0..batch.len()).map(|i| batch.rows(i)) {
             let end = at + self.n_weights(rows.len());
-            let factors = is_dropped.then_some(&state.weight_factors[at..end]);
+            let factors = is_dropped.then(|| &state.weight_factors[at..end]);
             let attention = self.attention(rows.len(), &state.qkv[rows.start * qkv_row..], factors);
             let gradient = SelfAttentionGradient {
                 weights: &state.weights[at..end],
