@@ -100,15 +100,12 @@ struct ConceptDocument {
 
 /// What a transformer cuts words into. Another way to cut them is another name.
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "name")]
-enum PieceDocument {
-    #[serde(rename = "word_pieces.v1")]
-    WordPieces {
-        #[serde(flatten)]
-        settings: PieceSettings,
-        /// By their ids, a line feed between two.
-        vocabulary: String,
-    },
+struct PieceDocument {
+    name: String,
+    #[serde(flatten)]
+    settings: PieceSettings,
+    /// By their ids, a line feed between two.
+    vocabulary: String,
 }
 
 /// All that a decision depends on, so that no later program decides otherwise.
@@ -266,7 +263,8 @@ impl Model {
         Some(ConceptDocument {
             alphabet: forms.alphabet.characters().iter().collect(),
             vectors: forms.vectors.map(|_| ENGLISH.to_owned()),
-            pieces: forms.pieces.as_ref().map(|pieces| PieceDocument::WordPieces {
+            pieces: forms.pieces.as_ref().map(|pieces| PieceDocument {
+                name: WordPieces::NAME.to_owned(),
                 settings: pieces.settings().clone(),
                 vocabulary: pieces.names().to_owned(),
             }),
@@ -461,10 +459,15 @@ fn transformer(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encode
     shape.check().map_err(damaged)?;
     demand_paired(document)?;
     let alphabet = alphabet(concepts)?;
-    let Some(PieceDocument::WordPieces { settings, vocabulary }) = &concepts.pieces else {
-        return Err(damaged("nothing on pieces"));
+    let pieces = match &concepts.pieces {
+        None => return Err(damaged("nothing on pieces")),
+        Some(PieceDocument { name, .. }) if name != WordPieces::NAME => {
+            return Err(damaged(format!("unknown pieces {name:?}")));
+        }
+        Some(PieceDocument { settings, vocabulary, .. }) => {
+            WordPieces::new(vocabulary.clone(), settings.clone()).map_err(damaged)?
+        }
     };
-    let pieces = WordPieces::new(vocabulary.clone(), settings.clone()).map_err(damaged)?;
     let whole = pieces.len() <= shape.encoder.vocabulary
         && concepts.outside_penalty.is_finite()
         && concepts.lexicon.is_whole(n_words, shape.slots);

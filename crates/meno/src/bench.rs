@@ -1,4 +1,5 @@
-//! What `benches/speed.rs` runs by itself and no user needs: parts of the slot-gated tagger, of its training and of the kernels.
+//! What `benches` run by themselves and no user needs: parts of the slot-gated tagger, of its training and of the kernels, pieces of
+//! words.
 
 pub use crate::encoder::{SlotGated, SlotGatedShape, Workspace};
 pub use crate::features::{Example, Features, first_intent};
@@ -9,3 +10,12 @@ pub use crate::kernel::{
 pub use crate::math::largest;
 pub use crate::nn::{Network, Trainer};
 pub use crate::train::slot_gated::SlotGatedTask;
+
+use crate::pretrained::Pretrained;
+
+/// How many pieces an encoder cuts a word into.
+pub fn n_pieces(encoder: &Pretrained, word: &str) -> usize {
+    let mut pieces = Vec::new();
+    encoder.pieces.pieces(word, &mut pieces);
+    pieces.len()
+}

@@ -108,11 +108,6 @@ impl WordPieces {
         self.settings.sep
     }
 
-    /// What stands for words that have no pieces.
-    pub(crate) fn unknown(&self) -> u32 {
-        self.settings.unknown
-    }
-
     /// Appends the pieces of a word, at least one and at most [`MAX_PIECES`]. White space may stand in it.
     pub(crate) fn pieces(&self, word: &str, out: &mut Vec<u32>) {
         let start = out.len();

@@ -291,3 +291,20 @@ fn transformer_alone_and_in_a_batch_gives_the_same_bits() {
         }
     }
 }
+
+/// Both kinds of vectors give the same bits, forward and backward, with dropout.
+#[test]
+fn transformer_has_the_same_bits_on_all_vectors() {
+    let golden = GoldenTransformer::read();
+    let (network, parameters) = golden.network();
+    let utterances = random_utterances(&[13, 9, 5, 1], &golden.shape, &mut Random::new(5));
+    let bits: Vec<Vec<u32>> = variants()
+        .map(|kernels| {
+            let w = utterances.passed(&network, kernels, &parameters, true);
+            gradient(&network, kernels, &w).iter().map(|x| x.to_bits()).collect()
+        })
+        .collect();
+    if let [_, avx2, avx512] = &bits[..] {
+        assert!(avx2 == avx512, "avx2 and avx512 give different bits");
+    }
+}
