@@ -3,7 +3,7 @@
 //! Weights live in *panels* of 16 columns: panel after panel, each holding the 16 columns of every row in turn.
 //! A tile of a few rows and panels stays in registers while it runs down the shared dimension, so every element
 //! of the result is one chain of fused multiply-adds in the order of `k`, whatever the tile: the result does not
-//! depend on how the work is cut.
+//! depend on how the work is cut. What the tiles reach is in docs/benchmarks.md.
 
 use super::simd::{LANES, Simd};
 
@@ -132,14 +132,16 @@ struct Stretch {
     b: *const f32,
     b_row: usize,
     b_panel: usize,
-    /// What is fetched early: A where B was packed, else B where it is in panels.
     early: Early,
 }
 
-/// What is fetched before it is needed: processors see by themselves what lies behind what is read, but not beyond a page.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What is fetched before it is needed. A processor sees by itself what lies behind what is being read, but not beyond the page,
+/// and the third-level cache answers too late for a product of few rows.
+#[derive(Clone, Copy)]
 enum Early {
+    /// The columns of A that come soon: B was packed.
     A,
+    /// The panels of B that come next, one while a block of rows is multiplied.
     B,
     Nothing,
 }
@@ -156,6 +158,7 @@ impl Stretch {
         early: Early::Nothing,
     };
 
+    #[inline(always)]
     fn of(term: &Term<'_>) -> Self {
         let Term { k, a, b } = *term;
         let (b, b_row, b_panel, early) = match b {
@@ -167,6 +170,7 @@ impl Stretch {
     }
 
     /// The part of it that gives what begins with this row and panel.
+    #[inline(always)]
     fn at(self, row: usize, panel: usize) -> Self {
         // Wrapping, because with k = 0 there may be nothing.
         let (a, b) = (self.a.wrapping_add(row * self.a_row), self.b.wrapping_add(panel * self.b_panel));
@@ -174,6 +178,7 @@ impl Stretch {
     }
 
     /// What is left of it after so much of the shared dimension.
+    #[inline(always)]
     fn after(self, done: usize) -> Self {
         let (a, b) = (self.a.wrapping_add(done * self.a_column), self.b.wrapping_add(done * self.b_row));
         Stretch { k: self.k - done, a, b, ..self }
@@ -194,6 +199,7 @@ struct Target {
 }
 
 impl Target {
+    #[inline(always)]
     fn of(gemm: &mut Gemm<'_>) -> Self {
         let c = gemm.c.as_mut_ptr();
         let (start, start_row, start_panel) = match gemm.start {
@@ -206,6 +212,7 @@ impl Target {
     }
 
     /// The part of it that begins with this row and panel.
+    #[inline(always)]
     unsafe fn at(self, row: usize, panel: usize) -> Self {
         Target {
             // SAFETY: the caller stays inside C.
@@ -217,12 +224,13 @@ impl Target {
     }
 
     /// The same, to go on from what it holds.
+    #[inline(always)]
     fn again(self) -> Self {
         Target { start: self.c, start_row: self.c_row, start_panel: self.c_panel, from_zero: false, ..self }
     }
 }
 
-/// Where the factors of a product lie as they are.
+/// A product whose factors are read where they lie.
 ///
 /// # Safety
 /// `gemm.fits()` holds and the processor has what `S` needs.
@@ -347,6 +355,9 @@ impl Iterator for Shares {
 /// Cuts the result into tiles.
 #[inline(always)]
 unsafe fn multiply<S: Simd>(m: usize, panels: usize, stretches: &[Stretch], target: Target) {
+    if m == 0 {
+        return;
+    }
     let mut done = 0;
     // SAFETY: rows and panels are inside the matrices that the caller vouched for.
     unsafe {
@@ -378,6 +389,7 @@ unsafe fn rows_of_tiles<S: Simd>(
     stretches: &[Stretch],
     target: Target,
 ) {
+    // The panel to fetch early, counted from this one; 0 when all that come next have been fetched.
     let mut ahead = width;
     for (row, rows) in shares(m, S::TILE_ROWS[width]) {
         // SAFETY: rows and panels are inside the matrices that the caller vouched for.
@@ -441,6 +453,7 @@ unsafe fn tile<S: Simd, const ROWS: usize, const PANELS: usize>(
                 for p in 0..PANELS {
                     columns[p] = S::load(b.add(p * stretch.b_panel));
                 }
+                // A row or two take what is read as fast as it comes.
                 if ROWS > 2 {
                     S::prefetch(early);
                     early = early.wrapping_add(step);
