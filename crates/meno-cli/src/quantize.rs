@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use meno::engine::Precision;
+use meno::engine::WeightFormat;
 use meno::{Model, Result, atomic};
 
 use crate::output::print;
@@ -40,14 +40,14 @@ enum Weights {
 
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let precision = match args.weights {
-        Weights::Int8 => Precision::Int8,
-        Weights::Bf16 => Precision::Bf16,
+    let format = match args.weights {
+        Weights::Int8 => WeightFormat::Int8,
+        Weights::Bf16 => WeightFormat::Bf16,
     };
     atomic::demand_writable(&args.output)?;
     let model = Model::load(&args.model)?;
     let before = model.to_bytes().len();
-    let bytes = model.with_precision(precision)?.to_bytes();
+    let bytes = model.with_weights(format)?.to_bytes();
     atomic::write(&args.output, &bytes)?;
     let megabytes = |n: usize| n as f64 / 1e6;
     let (path, small, large) = (args.output.display(), megabytes(bytes.len()), megabytes(before));

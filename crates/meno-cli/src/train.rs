@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meno::decision::{Expected, Growth, Policy, PolicySettings, Threshold, Trust};
-use meno::engine::{Precision, Record};
+use meno::engine::{Record, WeightFormat};
 use meno::metrics::{Mode, Report};
 use meno::pretrained::Pretrained;
 use meno::train::{
@@ -156,7 +156,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let saving = interrupt.saving();
     match outcome {
         Outcome::Finished(model) => {
-            let model = if job.quantize { model.with_precision(Precision::Int8)? } else { *model };
+            let model = if job.quantize { model.with_weights(WeightFormat::Int8)? } else { *model };
             note_never_unknown(&model);
             model.save(&job.output)?;
             remove(&job.checkpoint);

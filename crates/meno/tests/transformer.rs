@@ -6,11 +6,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use meno::engine::{Instructions, WeightFormat};
 use meno::pretrained::Pretrained;
 use meno::random::Random;
 use meno::train::{Checkpoint, EpochReport, Options, Outcome, Progress, TrainSettings, Watch, fit};
 use meno::{Corpus, Error, Model, Tokenization, Utterance};
-use safetensors::tensor::{Dtype, TensorView};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use tempfile::TempDir;
 
 const HIDDEN: usize = 32;
@@ -158,7 +159,8 @@ fn it_learns_and_comes_back_bit_for_bit() {
     let (_folder, encoder) = encoder(1);
     let train = corpus("train", 0);
     let settings = TrainSettings { epochs: 60, rate: 2e-3, ..settings(&encoder) };
-    let model = fit(&train, &train, &settings, options(&encoder, 2, None), &mut ()).unwrap().finished().unwrap();
+    let model =
+        fit(&train, &train, &settings, options(&encoder, 2, None), &mut ()).unwrap().finished().unwrap();
     assert!(model.record().valid_slot_f1 > 90.0, "{:?}", model.record());
     let bytes = model.to_bytes();
     let loaded = Model::from_bytes(&bytes, Path::new("model")).unwrap();
@@ -215,5 +217,82 @@ fn damaged_models_are_refused() {
         // One layer less is another network whose tensors are all there.
         let is_fine = to.contains("layers");
         assert_eq!(loaded.is_ok(), is_fine, "{to}: {loaded:?}");
+    }
+}
+
+/// With weights of 8 and of 16 bits the answers are nearly those of floats, and come back bit for bit.
+#[test]
+fn smaller_weights_answer_nearly_the_same() {
+    let (_folder, encoder) = encoder(1);
+    let train = corpus("train", 0);
+    let settings = TrainSettings { epochs: 60, rate: 2e-3, ..settings(&encoder) };
+    let model =
+        fit(&train, &train, &settings, options(&encoder, 2, None), &mut ()).unwrap().finished().unwrap();
+    let size = model.to_bytes().len();
+    for format in [WeightFormat::Bf16, WeightFormat::Int8] {
+        let smaller = model.with_weights(format).unwrap();
+        let bytes = smaller.to_bytes();
+        assert!(bytes.len() < size, "{format:?}: {} bytes of {size}", bytes.len());
+        let loaded = Model::from_bytes(&bytes, Path::new("model")).unwrap();
+        assert!(loaded.to_bytes() == bytes, "{format:?}: other bytes");
+        for utterance in &train.utterances {
+            let words: Vec<&str> = utterance.words.iter().map(String::as_str).collect();
+            assert_eq!(smaller.worker().tag(&words), model.worker().tag(&words), "{format:?}: {words:?}");
+            let text = words.join(" ");
+            let tokens = |model: &Model| format!("{:?}", model.worker().annotate(&text, Tokenization::Raw));
+            assert_eq!(tokens(&loaded), tokens(&smaller), "{format:?}: {text}");
+        }
+    }
+    let smallest = model.with_weights(WeightFormat::Int8).unwrap();
+    assert!(matches!(smallest.with_weights(WeightFormat::Int8), Err(Error::Architecture { .. })));
+    assert!(matches!(smallest.with_weights(WeightFormat::Bf16), Err(Error::Architecture { .. })));
+}
+
+#[test]
+fn every_variant_of_the_kernels_gives_8_bits_the_same_answers() {
+    let (_folder, encoder) = encoder(1);
+    let model = finish(&encoder, 1, None).with_weights(WeightFormat::Int8).unwrap();
+    let variants = [Instructions::Portable, Instructions::Avx2, Instructions::Avx512];
+    let mut workers: Vec<_> = variants.into_iter().filter_map(|variant| model.worker_with(variant)).collect();
+    let answers: Vec<_> =
+        workers.iter_mut().map(|worker| worker.tag(&["fly", "to", "new", "york"])).collect();
+    assert!(answers.windows(2).all(|pair| pair[0] == pair[1]), "{answers:?}");
+}
+
+#[test]
+fn damaged_weights_of_8_bits_are_refused() {
+    let (_folder, encoder) = encoder(1);
+    let bytes = finish(&encoder, 1, None).with_weights(WeightFormat::Int8).unwrap().to_bytes();
+    let (header_len, header) = SafeTensors::read_metadata(&bytes).unwrap();
+    let check = |name: &str, at: usize, with: &[u8], problem: &str| {
+        let start = 8 + header_len + header.info(name).unwrap().data_offsets.0 + at;
+        let mut damaged = bytes.clone();
+        damaged[start..start + with.len()].copy_from_slice(with);
+        let error = Model::from_bytes(&damaged, Path::new("model")).unwrap_err();
+        assert_eq!(error.to_string(), format!("model: {problem}"));
+    };
+    let matrix = "layer.1.output.weight";
+    check(matrix, 5, &[0x80], r#"tensor "layer.1.output.weight" holds a weight of -128"#);
+    check("embeddings.pieces", 0, &[0x80], r#"tensor "embeddings.pieces" holds a weight of -128"#);
+    let problem = r#"tensor "layer.1.output.weight.scale" holds a value that is not finite"#;
+    check("layer.1.output.weight.scale", 4, &f32::NAN.to_le_bytes(), problem);
+    for (from, to, problem) in [
+        (
+            "layer.0.output.weight.scale",
+            "layer.0.output.weight.scalf",
+            "tensor \"layer.0.output.weight.scale\" is missing",
+        ),
+        ("transformer_int8.v1", "transformer_int8.v2", "unknown architecture"),
+        (
+            r#"\"intermediate\":64"#,
+            r#"\"intermediate\":48"#,
+            "tensor \"layer.0.intermediate.bias\" is F32 [64], not F32 [48]",
+        ),
+    ] {
+        let at = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
+        let mut damaged = bytes.clone();
+        damaged[at..at + to.len()].copy_from_slice(to.as_bytes());
+        let error = Model::from_bytes(&damaged, Path::new("model")).unwrap_err();
+        assert!(error.to_string().contains(problem), "{error}");
     }
 }

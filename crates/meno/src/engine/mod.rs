@@ -4,9 +4,9 @@
 
 mod assessor;
 mod policy;
-mod precision;
 mod states;
 mod trust;
+mod weight_format;
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ use crate::uncertainty::{Assessment, Evidence, Precision, Score, Scorer, SpanSco
 use crate::utterance::{KnownValue, Utterance};
 
 pub use assessor::{Assessed, Assessor, Measure};
-pub use precision::Precision;
+pub use weight_format::WeightFormat;
 
 pub use crate::features::{Features, Vectors};
 pub use crate::kernel::Instructions;

@@ -89,11 +89,6 @@ impl Int8Matrix {
         self.rows
     }
 
-    /// Its columns, a multiple of 16.
-    pub(crate) fn columns(&self) -> usize {
-        self.columns
-    }
-
     /// The scale of each column.
     pub(crate) fn scales(&self) -> &[f32] {
         &self.scales[..self.columns]

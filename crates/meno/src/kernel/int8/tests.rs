@@ -30,7 +30,7 @@ fn rounded(row: &[f32]) -> (Vec<i64>, f32, i64) {
 
 /// The product by the definition, with sums of 64 bits.
 fn expected(x: &[f32], matrix: &Int8Matrix, start: impl Fn(usize, usize) -> f32) -> Vec<f32> {
-    let (k, n) = (matrix.rows(), matrix.columns());
+    let (k, n) = (matrix.rows(), matrix.columns);
     let weights: Vec<i8> = matrix.weights().collect();
     let mut out = Vec::new();
     for (i, row) in x.chunks_exact(k).enumerate() {
@@ -45,7 +45,7 @@ fn expected(x: &[f32], matrix: &Int8Matrix, start: impl Fn(usize, usize) -> f32)
 }
 
 fn product(kernels: Kernels, x: &[f32], matrix: &Int8Matrix, start: Start<'_>, c: &[f32]) -> Vec<f32> {
-    let (k, n) = (matrix.rows(), matrix.columns());
+    let (k, n) = (matrix.rows(), matrix.columns);
     let (m, mut rows, mut c) = (x.len() / k, Int8Rows::default(), c.to_vec());
     kernels.quantize_rows(m, k, Strided { data: x, row: k, column: 1 }, &mut rows);
     kernels.multiply_int8(Int8Product { a: &rows, b: matrix, start, c: &mut c, c_row: n });
