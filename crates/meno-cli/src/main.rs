@@ -20,6 +20,7 @@ mod memory;
 mod output;
 mod pictures;
 mod progress;
+mod quantize;
 mod readable;
 mod serve;
 mod settings;
@@ -70,6 +71,8 @@ enum Command {
     Data(data::Args),
     /// Train a model on a corpus.
     Train(train::Args),
+    /// Make the weights of a model on a pretrained encoder smaller, and the model faster.
+    Quantize(quantize::Args),
     /// Measure how good a model is on labelled utterances.
     Eval(eval::Args),
     /// Tag lines of text: their intent, their slots, a label for each word.
@@ -125,6 +128,7 @@ fn run(command: Command, style: Style) -> meno::Result<ExitCode> {
         Command::Demo(args) => demo::run(args, style),
         Command::Data(args) => data::run(args),
         Command::Train(args) => train::run(args, style),
+        Command::Quantize(args) => quantize::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Tag(args) => tag::run(args, style),
         Command::Chat(args) => chat::run(args, style),

@@ -8,9 +8,11 @@
 //! cargo bench -p meno --bench speed -- lengths          the same at 8, 64 and 512 words
 //! cargo bench -p meno --bench speed -- corpus DIR       seconds an epoch on an eighth, a quarter, a half, all of DIR
 //! cargo bench -p meno --bench speed -- peak             multiply-adds this core can do
+//! cargo bench -p meno --bench speed -- int8             products with weights of 8 bits beside those with floats
 //! cargo bench -p meno --bench speed -- products [TEXT]  the share of them that matrix products reach, of those whose name has TEXT
 //! ```
 
+mod int8;
 mod products;
 
 use std::ops::ControlFlow;
@@ -43,6 +45,7 @@ fn main() -> meno::Result<()> {
         ["lengths", ..] => lengths(),
         ["corpus", dir, ..] => corpus(&Data::read(dir)?),
         ["peak", ..] => vec![peak()],
+        ["int8"] => int8::int8(),
         ["products"] => products::products(""),
         ["products", only, ..] => products::products(only),
         // `cargo bench` without arguments runs every bench.

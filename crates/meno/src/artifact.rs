@@ -3,23 +3,27 @@
 //! Nothing in a file is believed: names, shapes and counts are compared with each other before anything is
 //! allocated by them.
 
+mod weights;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
 use crate::decision::{Doubt, Growth, N_ASKED, NamedThreshold, Policy, Threshold, Trust};
 use crate::description::Description;
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape};
 use crate::encoder::{SpanTagger, SpanTaggerEncoder, SpanTaggerShape};
+use crate::encoder::{TransformerEncoder, TransformerTagger, TransformerTaggerShape};
 use crate::engine::{English, Model, Record};
 use crate::features::{Alphabet, Features, Forms, Lexicon, Ngrams, Vectors, Wordings};
+use crate::features::{PieceSettings, WordPieces};
 use crate::label::{self, LabelSet, Names};
 use crate::memory::KnownValues;
-use crate::nn::{Layout, Network, Parameters, Tensor};
+use crate::nn::Network;
 use crate::tensors::{RawTensor, check_widths, find};
 use crate::text::Normalizer;
 use crate::uncertainty::{OutOfScopeScore, Score, Scorer, SpanScore};
@@ -36,6 +40,8 @@ const FORMAT_PLAIN: u32 = 2;
 const METADATA_KEY: &str = "meno";
 const SLOT_GATED: &str = "slot_gated.v1";
 const SPAN_TAGGER: &str = "span_tagger.v1";
+const TRANSFORMER: &str = "transformer.v1";
+const TRANSFORMER_INT8: &str = "transformer_int8.v1";
 const WORDINGS: &str = "wordings.keys";
 const NOT_BUILT_IN: &str =
     "not built into this program (feature `english` of meno, or `Model::from_bytes_with`)";
@@ -74,17 +80,30 @@ struct Document {
     wordings: Option<String>,
 }
 
-/// What only a span tagger has.
+/// What only a tagger that finds spans has.
 #[derive(Serialize, Deserialize)]
 struct ConceptDocument {
     alphabet: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     vectors: Option<String>,
+    /// Only of a transformer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pieces: Option<PieceDocument>,
     outside_penalty: f64,
     lexicon: Lexicon,
     /// Only in version 1.
     #[serde(default, skip_serializing)]
     reject: Option<f64>,
+}
+
+/// What a transformer cuts words into. Another way to cut them is another name.
+#[derive(Serialize, Deserialize)]
+struct PieceDocument {
+    name: String,
+    #[serde(flatten)]
+    settings: PieceSettings,
+    /// By their ids, a line feed between two.
+    vocabulary: String,
 }
 
 /// All that a decision depends on, so that no later program decides otherwise.
@@ -192,6 +211,10 @@ impl Model {
         let (architecture, shape) = match &self.encoder {
             Encoder::SlotGated(encoder) => (SLOT_GATED, serde_json::to_value(encoder.network.shape())),
             Encoder::SpanTagger(encoder) => (SPAN_TAGGER, serde_json::to_value(encoder.network.shape())),
+            Encoder::Transformer(encoder) => (
+                if encoder.int8.is_some() { TRANSFORMER_INT8 } else { TRANSFORMER },
+                serde_json::to_value(encoder.network.shape()),
+            ),
         };
         let known_values = self.known_values().to_vec();
         let document = Document {
@@ -218,20 +241,13 @@ impl Model {
         };
         let json = serde_json::to_string(&document).expect("a document of plain data can be written");
         let metadata = HashMap::from([(METADATA_KEY.to_owned(), json)]);
-        let (layout, parameters) = self.encoder.weights();
-        let network =
-            layout.tensors().map(|(name, tensor)| (name, shape_of(tensor), parameters.values(tensor)));
         let ngrams = self.features.ngrams.iter().flat_map(Ngrams::tensors);
-        let ngrams = ngrams.map(|(name, shape, values)| (name, shape, values.to_vec()));
-        let tensors = network.chain(ngrams).map(|(name, shape, values)| {
-            let data = values.iter().flat_map(|x| x.to_le_bytes()).collect();
-            (name, RawTensor { dtype: Dtype::F32, shape, data })
-        });
+        let ngrams = ngrams.map(|(name, shape, values)| (name.to_owned(), weights::f32(shape, values)));
         let wordings = self.wordings().map(|wordings| {
             let data = wordings.keys().iter().flat_map(|key| key.to_le_bytes()).collect();
-            (WORDINGS, RawTensor { dtype: Dtype::U32, shape: vec![wordings.keys().len()], data })
+            (WORDINGS.to_owned(), RawTensor { dtype: Dtype::U32, shape: vec![wordings.keys().len()], data })
         });
-        let tensors = tensors.chain(wordings);
+        let tensors = weights::stored(&self.encoder).into_iter().chain(ngrams).chain(wordings);
         safetensors::serialize(tensors, Some(metadata)).expect("named tensors of known shape can be written")
     }
 
@@ -245,6 +261,11 @@ impl Model {
         Some(ConceptDocument {
             alphabet: forms.alphabet.characters().iter().collect(),
             vectors: forms.vectors.as_ref().map(|vectors| vectors.name().to_owned()),
+            pieces: forms.pieces.as_ref().map(|pieces| PieceDocument {
+                name: WordPieces::NAME.to_owned(),
+                settings: pieces.settings().clone(),
+                vocabulary: pieces.names().to_owned(),
+            }),
             outside_penalty: self.outside_penalty,
             lexicon: lexicon.clone(),
             reject: None,
@@ -293,11 +314,10 @@ fn parse(bytes: &[u8], english: &English) -> Result<Model, String> {
     if version.format == 0 {
         return Err("damaged description of the model: there is no format version 0".to_owned());
     }
-    if version.architecture != SLOT_GATED && version.architecture != SPAN_TAGGER {
-        return Err(format!(
-            "unknown architecture {:?}; this program has {SLOT_GATED:?} and {SPAN_TAGGER:?}",
-            version.architecture
-        ));
+    const KNOWN: [&str; 4] = [SLOT_GATED, SPAN_TAGGER, TRANSFORMER, TRANSFORMER_INT8];
+    if !KNOWN.contains(&&*version.architecture) {
+        let known = KNOWN.map(|name| format!("{name:?}")).join(", ");
+        return Err(format!("unknown architecture {:?}; this program has {known}", version.architecture));
     }
     let document: Document = serde_json::from_str(json).map_err(damaged)?;
     assemble(document, &tensors, english)
@@ -307,6 +327,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
     check_names(&document)?;
     let (encoder, forms) = match document.architecture.as_str() {
         SLOT_GATED => (slot_gated(&document, tensors)?, None),
+        TRANSFORMER | TRANSFORMER_INT8 => transformer(&document, tensors)?,
         _ => span_tagger(&document, tensors, english)?,
     };
     let policy = policy(&document, Model::default_scorer(&encoder))?;
@@ -344,38 +365,12 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
     })
 }
 
-/// The weights of a network, each tensor of the shape that it has there.
-fn weights(layout: &Layout, tensors: &SafeTensors<'_>) -> Result<Parameters, String> {
-    let mut views = Vec::new();
-    for (name, tensor) in layout.tensors() {
-        let view = find(tensors, name, Dtype::F32, &shape_of(tensor))?;
-        views.push((name, tensor, view));
-    }
-    // The file holds as many floats as are now allocated.
-    let mut parameters = Parameters::zeros(layout);
-    for (name, tensor, view) in views {
-        let mut floats = floats(name, &view)?;
-        parameters.fill(tensor, || floats.next().unwrap_or_default());
-    }
-    Ok(parameters)
-}
-
-/// The numbers of a tensor, all of them finite.
-fn floats<'v>(name: &str, view: &'v TensorView<'_>) -> Result<impl Iterator<Item = f32> + 'v, String> {
-    let (floats, _) = view.data().as_chunks::<4>();
-    let floats = floats.iter().map(|bytes| f32::from_le_bytes(*bytes));
-    if !floats.clone().all(f32::is_finite) {
-        return Err(format!("tensor {name:?} holds a value that is not finite"));
-    }
-    Ok(floats)
-}
-
 fn ngrams(document: &Document, tensors: &SafeTensors<'_>) -> Result<Option<Ngrams>, String> {
     match document.ngrams.as_deref() {
         None => Ok(None),
         Some(Ngrams::NAME) => Ngrams::read(document.intents.len(), |name, shape| {
             let view = find(tensors, name, Dtype::F32, shape)?;
-            Ok(floats(name, &view)?.collect())
+            weights::floats(name, &view)
         })
         .map(Some),
         Some(other) => Err(damaged(format!("unknown n-grams {other:?}"))),
@@ -408,7 +403,7 @@ fn slot_gated(document: &Document, tensors: &SafeTensors<'_>) -> Result<Encoder,
     check_counts(document, [shape.words, shape.labels, shape.intents])?;
     check_widths(&[("embedding", shape.embedding), ("hidden", shape.hidden)], MAX_WIDTH)?;
     let network = SlotGated::new(shape);
-    let mut parameters = weights(network.layout(), tensors)?;
+    let mut parameters = weights::read(network.layout(), tensors)?;
     network.pad(&mut parameters);
     let bounds = document.training.settings.calibration().map(|calibration| calibration.bounds);
     Ok(Encoder::SlotGated(Arc::new(SlotGatedEncoder::new(network, parameters, bounds.unwrap_or_default()))))
@@ -421,8 +416,7 @@ fn span_tagger(
 ) -> Result<(Encoder, Option<Forms>), String> {
     let shape: SpanTaggerShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
     let concepts = document.concepts.as_ref().ok_or_else(|| damaged("nothing on concepts"))?;
-    let n_labels = shape.slots.checked_mul(2).and_then(|n| n.checked_add(1)).unwrap_or(0);
-    check_counts(document, [shape.words, n_labels, shape.intents])?;
+    check_counts(document, [shape.words, n_paired(shape.slots), shape.intents])?;
     let widths = [
         ("embedding", shape.embedding),
         ("character", shape.character),
@@ -430,11 +424,8 @@ fn span_tagger(
         ("hidden", shape.hidden),
     ];
     check_widths(&widths, MAX_WIDTH)?;
-    if !LabelSet::new(Names::new(document.id2label.values().map(String::as_str))).is_paired() {
-        return Err(damaged("labels are not O and pairs of B- and I-"));
-    }
-    let alphabet: Vec<char> = concepts.alphabet.chars().collect();
-    demand_distinct("character", alphabet.iter().map(char::to_string).collect::<Vec<_>>().iter())?;
+    demand_paired(document)?;
+    let alphabet = alphabet(concepts)?;
     let vectors = match (concepts.vectors.as_deref(), english.vectors()) {
         (None, _) => None,
         (Some(_), None) => {
@@ -442,8 +433,7 @@ fn span_tagger(
         }
         (Some(name), Some(vectors)) => Some(vectors.named(name)?),
     };
-    let whole = alphabet.len() <= Alphabet::MAX
-        && Alphabet::new(alphabet.clone()).len() == shape.characters
+    let whole = alphabet.len() == shape.characters
         && shape.vector == vectors.as_ref().map_or(0, Vectors::width)
         && (1..=2).contains(&shape.layers)
         && concepts.outside_penalty.is_finite()
@@ -452,10 +442,64 @@ fn span_tagger(
         return Err(damaged("what is said of concepts does not fit"));
     }
     let network = SpanTagger::new(shape);
-    let mut parameters = weights(network.layout(), tensors)?;
+    let mut parameters = weights::read(network.layout(), tensors)?;
     network.pad(&mut parameters);
-    let forms = Forms { alphabet: Alphabet::new(alphabet), vectors };
+    let forms = Forms { alphabet, vectors, pieces: None };
     Ok((Encoder::SpanTagger(Arc::new(SpanTaggerEncoder::new(network, parameters))), Some(forms)))
+}
+
+fn transformer(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encoder, Option<Forms>), String> {
+    let shape: TransformerTaggerShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
+    let concepts = document.concepts.as_ref().ok_or_else(|| damaged("nothing on concepts"))?;
+    let n_words = document.vocabulary.len();
+    check_counts(document, [n_words, n_paired(shape.slots), shape.intents])?;
+    shape.check().map_err(damaged)?;
+    demand_paired(document)?;
+    let alphabet = alphabet(concepts)?;
+    let pieces = match &concepts.pieces {
+        None => return Err(damaged("nothing on pieces")),
+        Some(PieceDocument { name, .. }) if name != WordPieces::NAME => {
+            return Err(damaged(format!("unknown pieces {name:?}")));
+        }
+        Some(PieceDocument { settings, vocabulary, .. }) => {
+            WordPieces::new(vocabulary.clone(), settings.clone()).map_err(damaged)?
+        }
+    };
+    let whole = pieces.len() <= shape.encoder.vocabulary
+        && concepts.outside_penalty.is_finite()
+        && concepts.lexicon.is_whole(n_words, shape.slots);
+    if !whole {
+        return Err(damaged("what is said of concepts does not fit"));
+    }
+    let has_8_bits = document.architecture == TRANSFORMER_INT8;
+    let network =
+        if has_8_bits { TransformerTagger::in_8_bits(shape) } else { TransformerTagger::new(shape) };
+    let mut parameters = weights::read(network.layout(), tensors)?;
+    network.pad(&mut parameters);
+    let int8 = has_8_bits.then(|| weights::read_int8(&network, tensors)).transpose()?;
+    let forms = Forms { alphabet, vectors: None, pieces: Some(Arc::new(pieces)) };
+    Ok((Encoder::Transformer(Arc::new(TransformerEncoder { network, parameters, int8 })), Some(forms)))
+}
+
+/// How many labels so many slots have, if each has two.
+fn n_paired(slots: usize) -> usize {
+    slots.checked_mul(2).and_then(|n| n.checked_add(1)).unwrap_or(0)
+}
+
+fn demand_paired(document: &Document) -> Result<(), String> {
+    match LabelSet::new(Names::new(document.id2label.values().map(String::as_str))).is_paired() {
+        true => Ok(()),
+        false => Err(damaged("labels are not O and pairs of B- and I-")),
+    }
+}
+
+fn alphabet(concepts: &ConceptDocument) -> Result<Alphabet, String> {
+    let characters: Vec<char> = concepts.alphabet.chars().collect();
+    demand_distinct("character", characters.iter().map(char::to_string).collect::<Vec<_>>().iter())?;
+    match characters.len() <= Alphabet::MAX {
+        true => Ok(Alphabet::new(characters)),
+        false => Err(damaged("what is said of concepts does not fit")),
+    }
 }
 
 /// When something is unknown.
@@ -591,8 +635,4 @@ fn not_a_model(bytes: &[u8]) -> String {
         _ => "some other file",
     };
     format!("not a meno model but {kind}")
-}
-
-fn shape_of(tensor: Tensor) -> Vec<usize> {
-    if tensor.rows() == 1 { vec![tensor.columns()] } else { vec![tensor.rows(), tensor.columns()] }
 }

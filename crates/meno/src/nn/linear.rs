@@ -1,7 +1,7 @@
 //! `y = x W + b`.
 
 use super::parameters::Tensor;
-use crate::kernel::{Gemm, Kernels, LANES, Right, Start, Strided, Term};
+use crate::kernel::{Gemm, Int8Matrix, Int8Product, Int8Rows, Kernels, LANES, Right, Start, Strided, Term};
 
 /// Rows of activations, `row` apart.
 #[derive(Clone, Copy)]
@@ -35,6 +35,21 @@ impl Linear {
     pub(crate) fn forward(&self, kernels: Kernels, parameters: &[f32], x: Rows<'_>, y: RowsMut<'_>) {
         let start = self.bias.map_or(Start::Zero, |bias| Start::Row(bias.of(parameters)));
         self.multiply(kernels, parameters, x, y, start);
+    }
+
+    /// The same with `W` of 8 bits; `rows` is a buffer.
+    pub(crate) fn forward_int8(
+        &self,
+        kernels: Kernels,
+        parameters: &[f32],
+        weight: &Int8Matrix,
+        x: Rows<'_>,
+        y: RowsMut<'_>,
+        rows: &mut Int8Rows,
+    ) {
+        let start = self.bias.map_or(Start::Zero, |bias| Start::Row(bias.of(parameters)));
+        kernels.quantize_rows(x.n, weight.rows(), Strided { data: x.data, row: x.row, column: 1 }, rows);
+        kernels.multiply_int8(Int8Product { a: rows, b: weight, start, c: y.data, c_row: y.row });
     }
 
     /// `y = x W`, added to `start`
