@@ -3,6 +3,7 @@
 //! An [`Encoder`] has its weights and never changes; a `Session` has the buffers of one thread. A new kind of encoder is a
 //! folder here, a variant of each, an architecture in the model file and a golden; the compiler lists the rest.
 
+mod label_head;
 mod slot_gated;
 mod span_tagger;
 #[cfg(test)]
@@ -15,8 +16,10 @@ use crate::features::{Features, Form, Token};
 use crate::kernel::{Instructions, Kernels};
 use crate::nn::{Layout, Network, Parameters};
 
-pub use slot_gated::{Calibration, SlotGated, SlotGatedShape, Workspace};
-pub(crate) use slot_gated::{EntropyLoss, Prepared, SlotGatedEncoder, SlotGatedSession};
+pub use label_head::Calibration;
+pub(crate) use label_head::EntropyLoss;
+pub(crate) use slot_gated::{Prepared, SlotGatedEncoder, SlotGatedSession};
+pub use slot_gated::{SlotGated, SlotGatedShape, Workspace};
 pub(crate) use span_tagger::{SpanTagger, SpanTaggerShape, TaggerWorkspace};
 pub(crate) use span_tagger::{SpanTaggerEncoder, SpanTaggerSession};
 
