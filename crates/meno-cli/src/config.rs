@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use meno::train::{Architecture, CalibrationSettings, MentionReplacement, SpanTaggerSettings, TrainSettings};
+use meno::train::TransformerSettings;
 use meno::{Error, Result};
 use toml::{Table, Value};
 
@@ -16,7 +17,8 @@ const KEPT_NAMES: [(&str, &str); 4] = [
 ];
 
 /// The one setting that need not be there to be set.
-const REPLACED_SLOTS: [&str; 2] = ["span_tagger.replacement.open", "tagger.substitution.open"];
+const REPLACED_SLOTS: [&str; 3] =
+    ["span_tagger.replacement.open", "tagger.substitution.open", "transformer.replacement.open"];
 
 /// The settings in TOML, with what each means.
 pub fn print(settings: &TrainSettings) -> String {
@@ -47,6 +49,7 @@ seed = {seed}
         Architecture::SlotGated(None) => String::new(),
         Architecture::SlotGated(Some(calibration)) => print_calibration(calibration),
         Architecture::SpanTagger(tagger) => print_tagger(tagger),
+        Architecture::Transformer(transformer) => print_transformer(transformer),
     };
     text
 }
@@ -78,15 +81,9 @@ fn print_tagger(settings: &SpanTaggerSettings) -> String {
         unknown_words,
         outside_penalty,
         last_rate,
-        replacement:
-            MentionReplacement { utterances, mentions, same_slot, any_slot, patterns, spliced, same_words, open },
+        replacement,
     } = settings;
-    let open = match open {
-        // A list of strings is the same in JSON.
-        Some(slots) => format!("open = {}", serde_json::json!(slots)),
-        None => "# open = [\"artist\", \"city\"]".to_owned(),
-    };
-    format!(
+    let text = format!(
         "
 [span_tagger]
 # layers of the LSTM: 1 or 2
@@ -104,9 +101,57 @@ unknown_words = {unknown_words:?}
 outside_penalty = {outside_penalty:?}
 # the learning rate falls evenly to this share of it
 last_rate = {last_rate:?}
+"
+    );
+    text + &print_replacement("span_tagger", replacement)
+}
 
+fn print_transformer(settings: &TransformerSettings) -> String {
+    let TransformerSettings {
+        encoder,
+        head_rate,
+        piece_rate,
+        weight_decay,
+        warm_up,
+        plain_epochs,
+        plain_rate,
+        outside_penalty,
+        replacement,
+    } = settings;
+    let text = format!(
+        "
+[transformer]
+# which encoder it is, by its fingerprint
+encoder = {encoder:?}
+# learning rates of the heads and of the embeddings of pieces; that of the encoder is `rate`
+head_rate = {head_rate:?}
+piece_rate = {piece_rate:?}
+# how much of a weight of the encoder a step takes away for each unit of the learning rate
+weight_decay = {weight_decay:?}
+# share of the steps over which the learning rate rises; then it falls to 0
+warm_up = {warm_up:?}
+# share of the epochs, the last ones, in which nothing is replaced, and what learning rates are multiplied by in them
+plain_epochs = {plain_epochs:?}
+plain_rate = {plain_rate:?}
+# what the logit of being outside of all concepts loses for a word that never was
+outside_penalty = {outside_penalty:?}
+"
+    );
+    text + &print_replacement("transformer", replacement)
+}
+
+fn print_replacement(within: &str, replacement: &MentionReplacement) -> String {
+    let MentionReplacement { utterances, mentions, same_slot, any_slot, patterns, spliced, same_words, open } =
+        replacement;
+    let open = match open {
+        // A list of strings is the same in JSON.
+        Some(slots) => format!("open = {}", serde_json::json!(slots)),
+        None => "# open = [\"artist\", \"city\"]".to_owned(),
+    };
+    format!(
+        "
 # mention replacement: values are put in the place of others, their labels stay
-[span_tagger.replacement]
+[{within}.replacement]
 # share of utterances in which that is done, and share of their spans
 utterances = {utterances:?}
 mentions = {mentions:?}

@@ -5,6 +5,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use meno::decision::{Expected, Growth, Policy, PolicySettings, Threshold, Trust};
@@ -14,6 +15,7 @@ use meno::train::{
     Architecture, Checkpoint, Options, Outcome, TrainSettings, UNDETERMINED, check, fit, language,
     looks_open, with_open_slots,
 };
+use meno::pretrained::Pretrained;
 use meno::{Error, Model, Result, atomic};
 use serde::Serialize;
 
@@ -32,6 +34,7 @@ Examples:
   meno train data/concepts -o concepts.model
   meno train DIR -o my.model --seed 7 --epochs 40
   meno train DIR -o my.model --resume         after Ctrl-C
+  meno train DIR -o my.model --encoder FOLDER on a pretrained encoder of the BERT family (docs/encoders.md)
   meno train --print-config > my.toml         then meno train DIR -o my.model --config my.toml
 
 DATA is a file of any format that `meno data` reads, a folder with train and perhaps valid and test (folders with seq.in,
@@ -70,6 +73,9 @@ pub struct Args {
     /// Which network to train: the span tagger, unless something is typed that only the slot-gated one has.
     #[arg(long, alias = "recipe", value_enum, value_name = "NAME", help_heading = "How to train")]
     architecture: Option<ArchitectureName>,
+    /// A folder with a pretrained encoder of the BERT family, as Hugging Face has it, to train instead of the BiLSTM.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "architecture", help_heading = "How to train")]
+    encoder: Option<PathBuf>,
     /// A file with settings; what is typed goes before what it says.
     #[arg(long, value_name = "FILE", conflicts_with = "resume", help_heading = "How to train")]
     config: Option<PathBuf>,
@@ -112,7 +118,8 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     if args.print_config {
-        print(config::print(&settings(&args, None)?))?;
+        let encoder = args.encoder.as_deref().map(Pretrained::open).transpose()?;
+        print(config::print(&settings(&args, None, encoder.as_ref())?))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut job = Job::new(args)?;
@@ -135,6 +142,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
         threads: job.threads,
         resume: job.resume.clone(),
         language: job.language.clone(),
+        encoder: job.encoder.clone(),
         ..Options::default()
     };
     let outcome = fit(&job.data.train, job.data.validation(), &job.settings, options, &mut watcher)?;
@@ -166,6 +174,7 @@ struct Job {
     json: bool,
     resume: Option<Checkpoint>,
     language: Option<String>,
+    encoder: Option<Arc<Pretrained>>,
     data: TrainingData,
 }
 
@@ -183,8 +192,9 @@ impl Job {
                 checkpoint.display()
             ));
         }
-        let mut settings = settings(&args, resume.as_ref())?;
-        let architecture = if settings.span_tagger().is_some() {
+        let encoder = args.encoder.as_deref().map(Pretrained::open).transpose()?;
+        let mut settings = settings(&args, resume.as_ref(), encoder.as_ref())?;
+        let architecture = if settings.is_span_level() {
             ArchitectureName::SpanTagger
         } else {
             ArchitectureName::SlotGated
@@ -192,7 +202,7 @@ impl Job {
         let policy = args.threshold.settings(architecture)?;
         atomic::demand_writable(&output)?;
         let data = TrainingData::read(&path, args.columns.layout()?, args.describe.as_deref(), &settings)?;
-        if resume.is_none() && args.config.is_none() && settings.span_tagger().is_some() {
+        if resume.is_none() && args.config.is_none() && settings.is_span_level() {
             settings = args.train.for_corpus(settings, data.train.utterances.len());
         }
         note_language(language(&data.train, args.language.as_deref())?.as_deref(), &settings);
@@ -207,6 +217,7 @@ impl Job {
             json: args.json,
             resume,
             language: args.language,
+            encoder: encoder.map(Arc::new),
         })
     }
 
@@ -249,7 +260,7 @@ impl Job {
             }),
         );
         let (what, concept) =
-            if self.settings.span_tagger().is_some() { ("concepts", true) } else { ("words", false) };
+            if self.settings.is_span_level() { ("concepts", true) } else { ("words", false) };
         lines.extend(summary.unknown.as_ref().map(|Unknown { score, threshold, valid_slot_f1, .. }| {
             let score = if concept { "an uncertainty" } else { score };
             format!(
@@ -310,23 +321,32 @@ impl Job {
 }
 
 /// The settings of the architecture, of the file or of the training that goes on, with what was typed.
-fn settings(args: &Args, resume: Option<&Checkpoint>) -> Result<TrainSettings> {
+fn settings(
+    args: &Args,
+    resume: Option<&Checkpoint>,
+    encoder: Option<&Pretrained>,
+) -> Result<TrainSettings> {
     let is_regularized = args.plain || args.calibrate || args.calibration.is_typed();
     let architecture = args.architecture.unwrap_or(if is_regularized {
         ArchitectureName::SlotGated
     } else {
         ArchitectureName::SpanTagger
     });
+    let defaults = encoder.map_or_else(|| architecture.settings(), TrainSettings::transformer);
     let base = match (resume, &args.config) {
         (Some(resume), _) => resume.settings().clone(),
-        (None, Some(file)) => config::read(file, architecture.settings())?,
-        (None, None) => architecture.settings(),
+        (None, Some(file)) => config::read(file, defaults)?,
+        (None, None) => defaults,
     };
+    if base.pretrained().is_some() != encoder.is_some() {
+        return Err(other_encoder(encoder));
+    }
     let architecture = match &base.architecture {
-        Architecture::SpanTagger(_) if is_regularized => {
+        Architecture::SpanTagger(_) | Architecture::Transformer(_) if is_regularized => {
             return Err(only_with("the entropy regularizer", "the other has none"));
         }
         Architecture::SpanTagger(tagger) => Architecture::SpanTagger(tagger.clone()),
+        Architecture::Transformer(tagger) => Architecture::Transformer(tagger.clone()),
         // A plain training that goes on stays plain.
         Architecture::SlotGated(None) if !args.calibrate && !args.calibration.is_typed() => {
             Architecture::SlotGated(None)
@@ -336,7 +356,7 @@ fn settings(args: &Args, resume: Option<&Checkpoint>) -> Result<TrainSettings> {
             Architecture::SlotGated(Some(args.calibration.over(base.unwrap_or_default())))
         }
     };
-    if args.train.names_open_slots() && !matches!(architecture, Architecture::SpanTagger(_)) {
+    if args.train.names_open_slots() && matches!(architecture, Architecture::SlotGated(_)) {
         return Err(Error::Setting {
             problem: "open slots are of the span tagger: the slot-gated one does not replace values"
                 .to_owned(),
@@ -347,6 +367,15 @@ fn settings(args: &Args, resume: Option<&Checkpoint>) -> Result<TrainSettings> {
     let settings = args.train.over(TrainSettings { architecture, seed, ..base });
     settings.check()?;
     Ok(settings)
+}
+
+/// A training goes on with an encoder if it began with one, and only then.
+fn other_encoder(encoder: Option<&Pretrained>) -> Error {
+    let (problem, hint) = match encoder {
+        Some(_) => ("the training that goes on has no pretrained encoder", "leave out --encoder"),
+        None => ("the training that goes on has a pretrained encoder", "add --encoder with its folder"),
+    };
+    Error::Setting { problem: problem.to_owned(), hint: hint.to_owned() }
 }
 
 /// Says what follows for a corpus that is not English.

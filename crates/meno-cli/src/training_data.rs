@@ -51,7 +51,7 @@ impl TrainingData {
             return Ok(TrainingData { train, valid: Some(valid.clone()), test });
         }
         let n = train.utterances.len();
-        if (FOLDS..TOO_FEW).contains(&n) && settings.span_tagger().is_some() {
+        if (FOLDS..TOO_FEW).contains(&n) && settings.is_span_level() {
             note(format_args!(
                 "note: there is no valid split, and {n} utterances are too few to set some aside; the model is trained on \
                  all of them, and {FOLDS} more models, each trained without one part in {FOLDS}, tell how good it is"

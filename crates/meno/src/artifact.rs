@@ -15,8 +15,10 @@ use crate::decision::{Doubt, Growth, N_ASKED, NamedThreshold, Policy, Threshold,
 use crate::description::Description;
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape};
 use crate::encoder::{SpanTagger, SpanTaggerEncoder, SpanTaggerShape};
+use crate::encoder::{TransformerEncoder, TransformerTagger, TransformerTaggerShape};
 use crate::engine::{English, Model, Record};
 use crate::features::{Alphabet, Features, Forms, Lexicon, Ngrams, Vectors, Wordings};
+use crate::features::{PieceSettings, WordPieces};
 use crate::label::{self, LabelSet, Names};
 use crate::memory::KnownValues;
 use crate::nn::{Layout, Network, Parameters, Tensor};
@@ -36,6 +38,7 @@ const FORMAT_PLAIN: u32 = 2;
 const METADATA_KEY: &str = "meno";
 const SLOT_GATED: &str = "slot_gated.v1";
 const SPAN_TAGGER: &str = "span_tagger.v1";
+const TRANSFORMER: &str = "transformer.v1";
 const WORDINGS: &str = "wordings.keys";
 /// The name of the frozen vectors that come with the program.
 const ENGLISH: &str = "english.v1";
@@ -76,17 +79,33 @@ struct Document {
     wordings: Option<String>,
 }
 
-/// What only a span tagger has.
+/// What only a tagger that finds spans has.
 #[derive(Serialize, Deserialize)]
 struct ConceptDocument {
     alphabet: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     vectors: Option<String>,
+    /// Only of a transformer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pieces: Option<PieceDocument>,
     outside_penalty: f64,
     lexicon: Lexicon,
     /// Only in version 1.
     #[serde(default, skip_serializing)]
     reject: Option<f64>,
+}
+
+/// What a transformer cuts words into. Another way to cut them is another name.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "name")]
+enum PieceDocument {
+    #[serde(rename = "word_pieces.v1")]
+    WordPieces {
+        #[serde(flatten)]
+        settings: PieceSettings,
+        /// By their ids, a line feed between two.
+        vocabulary: String,
+    },
 }
 
 /// All that a decision depends on, so that no later program decides otherwise.
@@ -194,6 +213,7 @@ impl Model {
         let (architecture, shape) = match &self.encoder {
             Encoder::SlotGated(encoder) => (SLOT_GATED, serde_json::to_value(encoder.network.shape())),
             Encoder::SpanTagger(encoder) => (SPAN_TAGGER, serde_json::to_value(encoder.network.shape())),
+            Encoder::Transformer(encoder) => (TRANSFORMER, serde_json::to_value(encoder.network.shape())),
         };
         let known_values = self.known_values().to_vec();
         let document = Document {
@@ -247,6 +267,10 @@ impl Model {
         Some(ConceptDocument {
             alphabet: forms.alphabet.characters().iter().collect(),
             vectors: forms.vectors.map(|_| ENGLISH.to_owned()),
+            pieces: forms.pieces.as_ref().map(|pieces| PieceDocument::WordPieces {
+                settings: pieces.settings().clone(),
+                vocabulary: pieces.names().to_owned(),
+            }),
             outside_penalty: self.outside_penalty,
             lexicon: lexicon.clone(),
             reject: None,
@@ -295,9 +319,9 @@ fn parse(bytes: &[u8], english: &English) -> Result<Model, String> {
     if version.format == 0 {
         return Err("damaged description of the model: there is no format version 0".to_owned());
     }
-    if version.architecture != SLOT_GATED && version.architecture != SPAN_TAGGER {
+    if ![SLOT_GATED, SPAN_TAGGER, TRANSFORMER].contains(&&*version.architecture) {
         return Err(format!(
-            "unknown architecture {:?}; this program has {SLOT_GATED:?} and {SPAN_TAGGER:?}",
+            "unknown architecture {:?}; this program has {SLOT_GATED:?}, {SPAN_TAGGER:?} and {TRANSFORMER:?}",
             version.architecture
         ));
     }
@@ -309,6 +333,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
     check_names(&document)?;
     let (encoder, forms) = match document.architecture.as_str() {
         SLOT_GATED => (slot_gated(&document, tensors)?, None),
+        TRANSFORMER => transformer(&document, tensors)?,
         _ => span_tagger(&document, tensors, english)?,
     };
     let policy = policy(&document, Model::default_scorer(&encoder))?;
@@ -423,8 +448,7 @@ fn span_tagger(
 ) -> Result<(Encoder, Option<Forms>), String> {
     let shape: SpanTaggerShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
     let concepts = document.concepts.as_ref().ok_or_else(|| damaged("nothing on concepts"))?;
-    let n_labels = shape.slots.checked_mul(2).and_then(|n| n.checked_add(1)).unwrap_or(0);
-    check_counts(document, [shape.words, n_labels, shape.intents])?;
+    check_counts(document, [shape.words, n_paired(shape.slots), shape.intents])?;
     let widths = [
         ("embedding", shape.embedding),
         ("character", shape.character),
@@ -432,11 +456,8 @@ fn span_tagger(
         ("hidden", shape.hidden),
     ];
     check_widths(&widths, MAX_WIDTH)?;
-    if !LabelSet::new(Names::new(document.id2label.values().map(String::as_str))).is_paired() {
-        return Err(damaged("labels are not O and pairs of B- and I-"));
-    }
-    let alphabet: Vec<char> = concepts.alphabet.chars().collect();
-    demand_distinct("character", alphabet.iter().map(char::to_string).collect::<Vec<_>>().iter())?;
+    demand_paired(document)?;
+    let alphabet = alphabet(concepts)?;
     let vectors = match concepts.vectors.as_deref() {
         None => None,
         Some(ENGLISH) => match english.vectors() {
@@ -445,8 +466,7 @@ fn span_tagger(
         },
         Some(name) => return Err(format!("unknown word vectors {name:?}; this program has {ENGLISH:?}")),
     };
-    let whole = alphabet.len() <= Alphabet::MAX
-        && Alphabet::new(alphabet.clone()).len() == shape.characters
+    let whole = alphabet.len() == shape.characters
         && shape.vector == vectors.map_or(0, Vectors::width)
         && (1..=2).contains(&shape.layers)
         && concepts.outside_penalty.is_finite()
@@ -457,8 +477,54 @@ fn span_tagger(
     let network = SpanTagger::new(shape);
     let mut parameters = weights(network.layout(), tensors)?;
     network.pad(&mut parameters);
-    let forms = Forms { alphabet: Alphabet::new(alphabet), vectors };
+    let forms = Forms { alphabet, vectors, pieces: None };
     Ok((Encoder::SpanTagger(Arc::new(SpanTaggerEncoder::new(network, parameters))), Some(forms)))
+}
+
+fn transformer(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encoder, Option<Forms>), String> {
+    let shape: TransformerTaggerShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
+    let concepts = document.concepts.as_ref().ok_or_else(|| damaged("nothing on concepts"))?;
+    let n_words = document.vocabulary.len();
+    check_counts(document, [n_words, n_paired(shape.slots), shape.intents])?;
+    shape.check().map_err(damaged)?;
+    demand_paired(document)?;
+    let alphabet = alphabet(concepts)?;
+    let Some(PieceDocument::WordPieces { settings, vocabulary }) = &concepts.pieces else {
+        return Err(damaged("nothing on pieces"));
+    };
+    let pieces = WordPieces::new(vocabulary.clone(), settings.clone()).map_err(damaged)?;
+    let whole = pieces.len() <= shape.encoder.vocabulary
+        && concepts.outside_penalty.is_finite()
+        && concepts.lexicon.is_whole(n_words, shape.slots);
+    if !whole {
+        return Err(damaged("what is said of concepts does not fit"));
+    }
+    let network = TransformerTagger::new(shape);
+    let mut parameters = weights(network.layout(), tensors)?;
+    network.pad(&mut parameters);
+    let forms = Forms { alphabet, vectors: None, pieces: Some(Arc::new(pieces)) };
+    Ok((Encoder::Transformer(Arc::new(TransformerEncoder { network, parameters })), Some(forms)))
+}
+
+/// How many labels so many slots have, if each has two.
+fn n_paired(slots: usize) -> usize {
+    slots.checked_mul(2).and_then(|n| n.checked_add(1)).unwrap_or(0)
+}
+
+fn demand_paired(document: &Document) -> Result<(), String> {
+    match LabelSet::new(Names::new(document.id2label.values().map(String::as_str))).is_paired() {
+        true => Ok(()),
+        false => Err(damaged("labels are not O and pairs of B- and I-")),
+    }
+}
+
+fn alphabet(concepts: &ConceptDocument) -> Result<Alphabet, String> {
+    let characters: Vec<char> = concepts.alphabet.chars().collect();
+    demand_distinct("character", characters.iter().map(char::to_string).collect::<Vec<_>>().iter())?;
+    match characters.len() <= Alphabet::MAX {
+        true => Ok(Alphabet::new(characters)),
+        false => Err(damaged("what is said of concepts does not fit")),
+    }
 }
 
 /// When something is unknown.

@@ -84,6 +84,16 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
+    /// A pretrained encoder cannot be used.
+    #[error("{}: {problem}", path.display())]
+    Pretrained {
+        /// The file, or the folder.
+        path: PathBuf,
+        /// What is wrong, with the key or tensor and the value.
+        problem: String,
+        /// What to do about it.
+        hint: String,
+    },
     /// Gold and predicted labels of an utterance differ in number, so they cannot be compared word by word.
     #[error("utterance {utterance}: {gold} gold labels but {predicted} predicted")]
     LabelCount {
@@ -249,6 +259,8 @@ pub enum ErrorKind {
     Dataset,
     /// See [`Error::Model`].
     Model,
+    /// See [`Error::Pretrained`].
+    Pretrained,
     /// See [`Error::LabelCount`].
     LabelCount,
     /// See [`Error::Dirichlet`].
@@ -296,6 +308,7 @@ impl Error {
             Error::Unwritable { .. } => ErrorKind::Unwritable,
             Error::Dataset { .. } => ErrorKind::Dataset,
             Error::Model { .. } => ErrorKind::Model,
+            Error::Pretrained { .. } => ErrorKind::Pretrained,
             Error::LabelCount { .. } => ErrorKind::LabelCount,
             Error::Dirichlet { .. } => ErrorKind::Dirichlet,
             Error::Logits { .. } => ErrorKind::Logits,
@@ -321,6 +334,7 @@ impl Error {
             Error::Corpus { hint, .. }
             | Error::Dataset { hint, .. }
             | Error::Logits { hint, .. }
+            | Error::Pretrained { hint, .. }
             | Error::Setting { hint, .. }
             | Error::Name { hint, .. }
             | Error::Threshold { hint, .. }
@@ -370,6 +384,10 @@ impl Error {
 
     pub(crate) fn logits(path: &Path, problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Error::Logits { path: path.to_owned(), problem: problem.into(), hint: hint.into() }
+    }
+
+    pub(crate) fn pretrained(path: &Path, problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Error::Pretrained { path: path.to_owned(), problem: problem.into(), hint: hint.into() }
     }
 
     pub(crate) fn corpus(

@@ -104,6 +104,7 @@ mod utterance;
 pub mod corpus;
 pub mod metrics;
 mod features;
+pub mod pretrained;
 mod kernel;
 mod nn;
 mod emissions;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::pretrained::Pretrained;
 use crate::{Error, Result};
 
 pub use crate::encoder::Calibration;
@@ -11,6 +12,10 @@ const MIN_STEPS: usize = 2500;
 
 /// More epochs than these teach nothing more, however few their steps are.
 const MAX_EPOCHS: usize = 400;
+
+/// The same for a pretrained encoder, which knows much before.
+const MIN_FINE_TUNING_STEPS: usize = 1000;
+const MAX_FINE_TUNING_EPOCHS: usize = 60;
 
 /// How to train. The default is a span tagger; [`TrainSettings::slot_gated`] is the tagger of the paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +50,8 @@ pub enum Architecture {
     SlotGated(Option<CalibrationSettings>),
     /// The span tagger.
     SpanTagger(SpanTaggerSettings),
+    /// A pretrained encoder with the heads of the span tagger.
+    Transformer(TransformerSettings),
 }
 
 /// What only the span tagger has.
@@ -87,6 +94,54 @@ impl Default for SpanTaggerSettings {
             last_rate: 0.02,
             replacement: MentionReplacement::default(),
         }
+    }
+}
+
+/// What only a pretrained encoder has. Its rate is that of [`TrainSettings`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TransformerSettings {
+    /// Which encoder it is, by its fingerprint.
+    pub encoder: String,
+    /// Learning rate of the heads.
+    pub head_rate: f32,
+    /// Learning rate of the embeddings of pieces.
+    pub piece_rate: f32,
+    /// How much of a weight of the encoder's matrices a step takes away for each unit of the learning rate.
+    pub weight_decay: f32,
+    /// Over this share of the steps the learning rate rises evenly from 0; then it falls to 0.
+    pub warm_up: f32,
+    /// The share of the epochs, the last ones, in which mentions are not replaced. The learning rate rises and falls once more.
+    pub plain_epochs: f32,
+    /// What the learning rates are multiplied by in these.
+    pub plain_rate: f32,
+    /// What the logit of being outside of all spans loses for a word that never was.
+    pub outside_penalty: f64,
+    /// How mentions are replaced by others in the epochs before.
+    #[serde(rename = "substitution")]
+    pub replacement: MentionReplacement,
+}
+
+impl Default for TransformerSettings {
+    fn default() -> Self {
+        TransformerSettings {
+            encoder: String::new(),
+            head_rate: 1e-3,
+            piece_rate: 1e-4,
+            weight_decay: 0.01,
+            warm_up: 0.1,
+            plain_epochs: 0.45,
+            plain_rate: 0.5,
+            outside_penalty: 2.0,
+            replacement: MentionReplacement { utterances: 0.3, ..MentionReplacement::default() },
+        }
+    }
+}
+
+impl TransformerSettings {
+    /// Of so many epochs, those in which mentions are replaced.
+    pub fn replacing_epochs(&self, epochs: usize) -> usize {
+        epochs - (f64::from(self.plain_epochs) * epochs as f64).round() as usize
     }
 }
 
@@ -170,7 +225,11 @@ impl TrainSettings {
     /// With as many epochs as a corpus of so many utterances needs: small ones need more, since what counts is steps.
     pub fn for_corpus(self, n_utterances: usize) -> Self {
         let steps_of_epoch = n_utterances.div_ceil(self.batch.max(1)).max(1);
-        let needed = MIN_STEPS.div_ceil(steps_of_epoch).min(MAX_EPOCHS);
+        let (steps, epochs) = match self.architecture {
+            Architecture::Transformer(_) => (MIN_FINE_TUNING_STEPS, MAX_FINE_TUNING_EPOCHS),
+            _ => (MIN_STEPS, MAX_EPOCHS),
+        };
+        let needed = steps.div_ceil(steps_of_epoch).min(epochs);
         TrainSettings { epochs: self.epochs.max(needed), ..self }
     }
 
@@ -194,19 +253,69 @@ impl TrainSettings {
         TrainSettings { architecture, ..TrainSettings::slot_gated() }
     }
 
-    /// The same with these slots open, for a span tagger.
+    /// A tagger on a pretrained encoder.
+    pub fn transformer(encoder: &Pretrained) -> Self {
+        let hidden = encoder.shape.hidden;
+        let transformer =
+            TransformerSettings { encoder: encoder.fingerprint(), ..TransformerSettings::default() };
+        TrainSettings {
+            epochs: 9,
+            rate: 2e-4,
+            slot_weight: 1.0,
+            dropout: 0.1,
+            embedding: hidden,
+            hidden,
+            architecture: Architecture::Transformer(transformer),
+            ..TrainSettings::default()
+        }
+    }
+
+    /// The same with these slots open, for a tagger that finds spans.
     pub fn with_open(mut self, slots: Vec<String>) -> Self {
-        if let Architecture::SpanTagger(tagger) = &mut self.architecture {
-            tagger.replacement.open = Some(slots);
+        match &mut self.architecture {
+            Architecture::SlotGated(_) => {}
+            Architecture::SpanTagger(tagger) => tagger.replacement.open = Some(slots),
+            Architecture::Transformer(tagger) => tagger.replacement.open = Some(slots),
         }
         self
+    }
+
+    /// Whether the tagger finds whole spans, and does not label words.
+    pub fn is_span_level(&self) -> bool {
+        !matches!(self.architecture, Architecture::SlotGated(_))
+    }
+
+    /// How mentions are replaced, if that is done.
+    pub fn replacement(&self) -> Option<&MentionReplacement> {
+        match &self.architecture {
+            Architecture::SlotGated(_) => None,
+            Architecture::SpanTagger(tagger) => Some(&tagger.replacement),
+            Architecture::Transformer(tagger) => Some(&tagger.replacement),
+        }
+    }
+
+    /// What the logit of being outside of all spans loses for a word that never was.
+    pub fn outside_penalty(&self) -> f64 {
+        match &self.architecture {
+            Architecture::SlotGated(_) => 0.0,
+            Architecture::SpanTagger(tagger) => tagger.outside_penalty,
+            Architecture::Transformer(tagger) => tagger.outside_penalty,
+        }
     }
 
     /// What only a span tagger has, if that is trained.
     pub fn span_tagger(&self) -> Option<&SpanTaggerSettings> {
         match &self.architecture {
             Architecture::SpanTagger(settings) => Some(settings),
-            Architecture::SlotGated(_) => None,
+            Architecture::SlotGated(_) | Architecture::Transformer(_) => None,
+        }
+    }
+
+    /// What only a pretrained encoder has, if that is trained.
+    pub fn pretrained(&self) -> Option<&TransformerSettings> {
+        match &self.architecture {
+            Architecture::Transformer(settings) => Some(settings),
+            Architecture::SlotGated(_) | Architecture::SpanTagger(_) => None,
         }
     }
 
@@ -214,7 +323,7 @@ impl TrainSettings {
     pub fn calibration(&self) -> Option<CalibrationSettings> {
         match &self.architecture {
             Architecture::SlotGated(calibration) => *calibration,
-            Architecture::SpanTagger(_) => None,
+            Architecture::SpanTagger(_) | Architecture::Transformer(_) => None,
         }
     }
 
@@ -240,6 +349,7 @@ impl TrainSettings {
                 calibration.as_ref().map_or(Ok(()), CalibrationSettings::check)
             }
             Architecture::SpanTagger(settings) => settings.check(),
+            Architecture::Transformer(settings) => settings.check(),
         }
     }
 }
@@ -277,6 +387,34 @@ impl SpanTaggerSettings {
         }
         check_up_to_1000("outside_penalty", self.outside_penalty)?;
         check_up_to_1000("unknown_words", self.unknown_words.into())?;
+        check_shares(&[("last_rate", self.last_rate)])?;
+        self.replacement.check()
+    }
+}
+
+impl TransformerSettings {
+    fn check(&self) -> Result<()> {
+        check_up_to_1000("outside_penalty", self.outside_penalty)?;
+        let [head_rate, piece_rate] = [self.head_rate, self.piece_rate];
+        for (name, value) in [("head_rate", head_rate), ("piece_rate", piece_rate)] {
+            if !(0.0..=1.0).contains(&value) {
+                return refuse(format!("{name} is {value}"), "it is a number from 0 to 1");
+            }
+        }
+        check_shares(&[
+            ("weight_decay", self.weight_decay),
+            ("plain_epochs", self.plain_epochs),
+            ("plain_rate", self.plain_rate),
+        ])?;
+        if !(0.0..=0.9).contains(&self.warm_up) {
+            return refuse(format!("warm_up is {}", self.warm_up), "it is a share from 0 to 0.9");
+        }
+        self.replacement.check()
+    }
+}
+
+impl MentionReplacement {
+    fn check(&self) -> Result<()> {
         let MentionReplacement {
             utterances,
             mentions,
@@ -286,9 +424,8 @@ impl SpanTaggerSettings {
             spliced,
             same_words,
             ..
-        } = self.replacement;
+        } = *self;
         check_shares(&[
-            ("last_rate", self.last_rate),
             ("utterances", utterances),
             ("concepts", mentions),
             ("same_slot", same_slot),
@@ -333,6 +470,8 @@ struct Flat {
     calibrate: Option<CalibrationSettings>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tagger: Option<SpanTaggerSettings>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transformer: Option<TransformerSettings>,
     seed: u64,
 }
 
@@ -345,14 +484,28 @@ impl Default for Flat {
 
 impl From<TrainSettings> for Flat {
     fn from(settings: TrainSettings) -> Self {
-        let (calibrate, tagger) = match settings.architecture {
-            Architecture::SlotGated(calibrate) => (calibrate, None),
-            Architecture::SpanTagger(tagger) => (None, Some(tagger)),
+        let (calibrate, tagger, transformer) = match settings.architecture {
+            Architecture::SlotGated(calibrate) => (calibrate, None, None),
+            Architecture::SpanTagger(tagger) => (None, Some(tagger), None),
+            Architecture::Transformer(transformer) => (None, None, Some(transformer)),
         };
         let TrainSettings {
             epochs, batch, rate, slot_weight, dropout, clip, embedding, hidden, seed, ..
         } = settings;
-        Flat { epochs, batch, rate, slot_weight, dropout, clip, embedding, hidden, calibrate, tagger, seed }
+        Flat {
+            epochs,
+            batch,
+            rate,
+            slot_weight,
+            dropout,
+            clip,
+            embedding,
+            hidden,
+            calibrate,
+            tagger,
+            transformer,
+            seed,
+        }
     }
 }
 
@@ -360,10 +513,12 @@ impl TryFrom<Flat> for TrainSettings {
     type Error = &'static str;
 
     fn try_from(flat: Flat) -> Result<Self, Self::Error> {
-        let architecture = match (flat.calibrate, flat.tagger) {
-            (Some(_), Some(_)) => return Err("only the slot-gated tagger can be calibrated"),
-            (calibrate, None) => Architecture::SlotGated(calibrate),
-            (None, Some(tagger)) => Architecture::SpanTagger(tagger),
+        let architecture = match (flat.calibrate, flat.tagger, flat.transformer) {
+            (calibrate, None, None) => Architecture::SlotGated(calibrate),
+            (None, Some(tagger), None) => Architecture::SpanTagger(tagger),
+            (None, None, Some(transformer)) => Architecture::Transformer(transformer),
+            (Some(_), ..) => return Err("only the slot-gated tagger can be calibrated"),
+            (None, Some(_), Some(_)) => return Err("a tagger is a BiLSTM or a transformer, not both"),
         };
         let Flat { epochs, batch, rate, slot_weight, dropout, clip, embedding, hidden, seed, .. } = flat;
         Ok(TrainSettings {

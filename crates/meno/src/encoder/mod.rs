@@ -3,9 +3,11 @@
 //! An [`Encoder`] has its weights and never changes; a `Session` has the buffers of one thread. A new kind of encoder is a
 //! folder here, a variant of each, an architecture in the model file and a golden; the compiler lists the rest.
 
+mod heads;
 mod label_head;
 mod slot_gated;
 mod span_tagger;
+mod transformer;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -22,6 +24,8 @@ pub(crate) use slot_gated::{Prepared, SlotGatedEncoder, SlotGatedSession};
 pub use slot_gated::{SlotGated, SlotGatedShape, Workspace};
 pub(crate) use span_tagger::{SpanTagger, SpanTaggerShape, TaggerWorkspace};
 pub(crate) use span_tagger::{SpanTaggerEncoder, SpanTaggerSession};
+pub(crate) use transformer::{Sequence, TransformerTagger, TransformerTaggerShape, TransformerWorkspace};
+pub(crate) use transformer::{TransformerEncoder, TransformerSession};
 
 /// What turns words into emissions; cheap to clone.
 #[derive(Clone, Debug)]
@@ -30,6 +34,8 @@ pub(crate) enum Encoder {
     SlotGated(Arc<SlotGatedEncoder>),
     /// A BiLSTM whose heads say where spans are and which slots they fill.
     SpanTagger(Arc<SpanTaggerEncoder>),
+    /// A pretrained encoder of the BERT family with the same heads.
+    Transformer(Arc<TransformerEncoder>),
 }
 
 impl Encoder {
@@ -38,6 +44,7 @@ impl Encoder {
         match self {
             Encoder::SlotGated(encoder) => (encoder.network.layout(), &encoder.parameters),
             Encoder::SpanTagger(encoder) => (encoder.network.layout(), &encoder.parameters),
+            Encoder::Transformer(encoder) => (encoder.network.layout(), &encoder.parameters),
         }
     }
 
@@ -50,6 +57,9 @@ impl Encoder {
             Encoder::SpanTagger(encoder) => {
                 Session::SpanTagger(Box::new(SpanTaggerSession::new(encoder.clone(), kernels, features)))
             }
+            Encoder::Transformer(encoder) => {
+                Session::Transformer(Box::new(TransformerSession::new(encoder.clone(), kernels, features)))
+            }
         }
     }
 }
@@ -58,6 +68,7 @@ impl Encoder {
 pub(crate) enum Session {
     SlotGated(Box<SlotGatedSession>),
     SpanTagger(Box<SpanTaggerSession>),
+    Transformer(Box<TransformerSession>),
 }
 
 impl Session {
@@ -66,6 +77,7 @@ impl Session {
         match self {
             Session::SlotGated(_) => false,
             Session::SpanTagger(session) => session.needs_form(word),
+            Session::Transformer(_) => true,
         }
     }
 
@@ -74,6 +86,7 @@ impl Session {
         match self {
             Session::SlotGated(session) => &session.emissions,
             Session::SpanTagger(session) => &session.emissions,
+            Session::Transformer(session) => &session.emissions,
         }
     }
 
@@ -82,6 +95,7 @@ impl Session {
         match self {
             Session::SlotGated(session) => session.emit(tokens),
             Session::SpanTagger(session) => session.emit(tokens, forms),
+            Session::Transformer(session) => session.emit(tokens, forms),
         }
     }
 }

@@ -274,7 +274,7 @@ impl Model {
                 Scorer::Token(Score::Entropy)
             }
             Encoder::SlotGated(_) => Scorer::Token(Score::SoftmaxEntropy),
-            Encoder::SpanTagger(_) => Scorer::Span(SpanScore::default()),
+            Encoder::SpanTagger(_) | Encoder::Transformer(_) => Scorer::Span(SpanScore::default()),
         }
     }
 
@@ -402,8 +402,9 @@ impl Worker {
 
     fn encode(&mut self) {
         let Model { normalizer, features, .. } = &self.model;
-        let words = self.tokens.iter().map(|token| normalizer.vocabulary_form(token.word));
-        features.encode(words, |word| self.session.needs_form(word), &mut self.encoded);
+        let form = |word| normalizer.vocabulary_form(word);
+        let words = self.tokens.iter().map(|token| token.word);
+        features.encode(words, form, |word| self.session.needs_form(word), &mut self.encoded);
     }
 
     /// Runs the encoder, piece by piece, and decodes what it says.
@@ -503,8 +504,9 @@ impl Worker {
     /// Encodes, decodes and assesses words that are given as they are.
     fn read<S: AsRef<str>>(&mut self, words: &[S]) {
         let Model { normalizer, features, .. } = &self.model;
-        let words = words.iter().map(|word| normalizer.vocabulary_form(word.as_ref()));
-        features.encode(words, |word| self.session.needs_form(word), &mut self.encoded);
+        let form = |word| normalizer.vocabulary_form(word);
+        let words = words.iter().map(AsRef::as_ref);
+        features.encode(words, form, |word| self.session.needs_form(word), &mut self.encoded);
         self.decode();
         let policy = self.model.policy.clone();
         self.assess(&policy);

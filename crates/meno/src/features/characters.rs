@@ -64,6 +64,6 @@ impl Alphabet {
         if characters.len() == 2 {
             characters.insert(1, OTHER);
         }
-        Form { characters, vector: Vec::new() }
+        Form { characters, ..Form::default() }
     }
 }

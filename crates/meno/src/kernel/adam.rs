@@ -4,7 +4,7 @@ use super::simd::{LANES, Simd, reciprocal};
 
 /// Decay of the first moment.
 pub(crate) const BETA1: f32 = 0.9;
-/// Decay of the second moment.
+/// Decay of the second moment, unless something else is said.
 pub(crate) const BETA2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 const CATCH_UP: usize = 128;
@@ -13,13 +13,30 @@ const CATCH_UP: usize = 128;
 const SNAP: f32 = 1.0 / (1 << 27) as f32;
 const SNAP_SQUARE: f32 = SNAP * SNAP * SNAP / 64.0;
 
-/// What depends on the step alone: the learning rate and the two bias corrections.
+/// What depends on the step alone: the learning rate, the two bias corrections and the weight decay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct StepSize {
     /// Learning rate over `1 - beta1^t`.
     pub rate: f32,
     /// `1 / (1 - beta2^t)`.
     pub second: f32,
+    /// Decay of the second moment.
+    pub beta2: f32,
+    /// What parameters are multiplied by before the step: less than 1 if weights decay (Loshchilov and Hutter, 2019).
+    pub shrink: f32,
+}
+
+impl StepSize {
+    /// Of a step, the first of which is 1, without weight decay.
+    pub(crate) fn new(step: usize, rate: f32, beta2: f32) -> Self {
+        let step = step as i32;
+        StepSize {
+            rate: rate / (1.0 - BETA1.powi(step)),
+            second: 1.0 / (1.0 - beta2.powi(step)),
+            beta2,
+            shrink: 1.0,
+        }
+    }
 }
 
 /// Parameters with their gradient and moments.
@@ -42,7 +59,7 @@ impl Adam<'_> {
 /// `state.fits()` holds, the gradient has the same length, and the processor has what `S` needs.
 #[inline(always)]
 pub(super) unsafe fn step<S: Simd>(state: &mut Adam<'_>, gradient: &[f32], scale: f32, size: StepSize) {
-    let (scale1, scale2) = (scale * (1.0 - BETA1), scale * (1.0 - BETA2).sqrt());
+    let (scale1, scale2) = (scale * (1.0 - BETA1), scale * (1.0 - size.beta2).sqrt());
     let mut k = 0;
     while k < gradient.len() {
         // SAFETY: k + 16 <= the length of all.
@@ -53,14 +70,15 @@ pub(super) unsafe fn step<S: Simd>(state: &mut Adam<'_>, gradient: &[f32], scale
             let parameter = state.parameters.as_mut_ptr().add(k);
             let m = S::mul_add(S::splat(BETA1), S::load(first), S::mul(g, S::splat(scale1)));
             let root = S::sub(S::mul_add(g, S::splat(scale2), S::splat(SNAP)), S::splat(SNAP));
-            let v = S::mul_add(root, root, S::mul(S::splat(BETA2), S::load(second)));
+            let v = S::mul_add(root, root, S::mul(S::splat(size.beta2), S::load(second)));
             let (m, v) = (snap::<S>(m, SNAP), snap::<S>(v, SNAP_SQUARE));
             S::store(first, m);
             S::store(second, v);
             let root = S::sqrt(S::mul(v, S::splat(size.second)));
             let inverse = reciprocal::<S>(S::add(root, S::splat(EPSILON)));
             let m = S::mul(m, S::splat(size.rate));
-            S::store(parameter, S::neg_mul_add(m, inverse, S::load(parameter)));
+            let shrunk = S::mul(S::load(parameter), S::splat(size.shrink));
+            S::store(parameter, S::neg_mul_add(m, inverse, shrunk));
         }
         k += LANES;
     }
@@ -72,7 +90,7 @@ unsafe fn snap<S: Simd>(x: S::V, to: f32) -> S::V {
     unsafe { S::sub(S::add(x, S::splat(to)), S::splat(to)) }
 }
 
-/// The steps with zero gradient that a row missed, all at once: what dense Adam would have done.
+/// The steps with zero gradient that a row missed, all at once: what dense Adam without weight decay would have done.
 ///
 /// The first moment decays by a known factor a step, and the root of the second is the first root `r` times a known
 /// number `q`. So a step moves a parameter by `m rate / (r q + epsilon)`, where `rate` and `q` are the same for all
@@ -91,7 +109,7 @@ pub(super) unsafe fn catch_up<S: Simd>(state: &mut Adam<'_>, sizes: &[StepSize])
     let (mut sums, mut largest) = ([0.0f32; 3], 0.0f32);
     for size in &sizes[..n] {
         decay1 *= BETA1;
-        decay2 *= BETA2;
+        decay2 *= size.beta2;
         let inverse = 1.0 / (size.second * decay2).sqrt();
         largest = largest.max(inverse);
         let mut term = size.rate * decay1;
@@ -101,7 +119,7 @@ pub(super) unsafe fn catch_up<S: Simd>(state: &mut Adam<'_>, sizes: &[StepSize])
         }
     }
     decay1 *= BETA1.powi((sizes.len() - n) as i32);
-    decay2 *= BETA2.powi((sizes.len() - n) as i32);
+    decay2 *= sizes[0].beta2.powi((sizes.len() - n) as i32);
     let (linear, square, cube) = (sums[0], -EPSILON * sums[1], EPSILON * EPSILON * sums[2]);
     let mut k = 0;
     while k < state.parameters.len() {

@@ -13,15 +13,18 @@ mod buffer;
 mod calibrate;
 mod cell;
 mod dirichlet;
+mod gelu;
 mod gemm;
 mod bf16;
+mod norm;
+mod self_attention;
 mod simd;
 mod softmax;
 #[cfg(test)]
 pub(crate) mod tests;
 mod vector;
 
-pub(crate) use adam::{Adam, BETA1, BETA2, StepSize};
+pub(crate) use adam::{Adam, BETA2, StepSize};
 pub(crate) use attention::{Attention, AttentionGradient};
 pub(crate) use bf16::{Bf16Matrix, round_to_bf16};
 pub(crate) use buffer::Buffer;
@@ -29,6 +32,8 @@ pub(crate) use calibrate::{Calibrate, CalibrateGradient};
 pub(crate) use cell::{Cell, CellGradient};
 pub(crate) use dirichlet::Dirichlets;
 pub(crate) use gemm::{Gemm, Right, Start, Strided, Term};
+pub(crate) use norm::{Norm, NormGradient};
+pub(crate) use self_attention::{SelfAttention, SelfAttentionGradient, SelfAttentionOut};
 pub(crate) use vector::{Dots, GateGradient};
 
 /// Floats in a vector; widths inside the encoder are multiples of it.
@@ -76,6 +81,12 @@ kernels! {
     attention::exponentials(x: &mut [f32]) as exponentials;
     attention::forward(attention: &Attention<'_>, weights: &mut [f32]) as attention;
     attention::backward(attention: &Attention<'_>, gradient: &mut AttentionGradient<'_>) as attention_backward;
+    self_attention::forward(attention: &SelfAttention<'_>, to: &mut SelfAttentionOut<'_>) as self_attention;
+    self_attention::backward(attention: &SelfAttention<'_>, gradient: &mut SelfAttentionGradient<'_>) as self_attention_backward;
+    norm::forward(norm: &mut Norm<'_>) as norm;
+    norm::backward(gradient: &mut NormGradient<'_>) as norm_backward;
+    gelu::gelu(x: &mut [f32]) as gelu;
+    gelu::with_slope(x: &mut [f32], y: &mut [f32]) as gelu_with_slope;
     softmax::rows(row: usize, x: &mut [f32]) as softmax;
     dirichlet::entropy(rows: &mut Dirichlets<'_>) as dirichlet_entropy;
     calibrate::shares(n_labels: usize, row: usize, logits: &[f32], shares: &mut [f32]) as shares;
@@ -234,6 +245,57 @@ impl Kernels {
         assert!(attention.fits() && gradient.fits(attention));
         // SAFETY: checked above.
         unsafe { (self.table.attention_backward)(attention, &mut gradient) }
+    }
+
+    /// Scaled dot-product attention of an utterance to itself.
+    pub(crate) fn self_attention(self, attention: &SelfAttention<'_>, mut to: SelfAttentionOut<'_>) {
+        let fits = attention.fits(to.weights, to.scratch) && attention.fits_out(to.out, to.out_row, 1);
+        assert!(fits, "attention out of bounds");
+        // SAFETY: checked above.
+        unsafe { (self.table.self_attention)(attention, &mut to) }
+    }
+
+    /// The gradient of such an attention.
+    pub(crate) fn self_attention_backward(
+        self,
+        attention: &SelfAttention<'_>,
+        mut gradient: SelfAttentionGradient<'_>,
+    ) {
+        let g = &gradient;
+        let fits = attention.fits(g.weights, g.scratch)
+            && attention.fits_out(g.d_out, g.out_row, 1)
+            && attention.fits_out(g.d_qkv, attention.qkv_row, 3);
+        assert!(fits, "attention gradient out of bounds");
+        // SAFETY: checked above.
+        unsafe { (self.table.self_attention_backward)(attention, &mut gradient) }
+    }
+
+    /// Layer normalisation of a sum.
+    pub(crate) fn norm(self, mut norm: Norm<'_>) {
+        assert!(norm.fits(), "layer normalisation out of bounds");
+        // SAFETY: checked above.
+        unsafe { (self.table.norm)(&mut norm) }
+    }
+
+    /// The gradient of a layer normalisation.
+    pub(crate) fn norm_backward(self, mut gradient: NormGradient<'_>) {
+        assert!(gradient.fits(), "gradient of a layer normalisation out of bounds");
+        // SAFETY: checked above.
+        unsafe { (self.table.norm_backward)(&mut gradient) }
+    }
+
+    /// The Gaussian error linear unit of each number, in its place.
+    pub(crate) fn gelu(self, x: &mut [f32]) {
+        assert!(x.len().is_multiple_of(LANES));
+        // SAFETY: checked above.
+        unsafe { (self.table.gelu)(x) }
+    }
+
+    /// `y = gelu(x)`, and in the place of `x` the slope there.
+    pub(crate) fn gelu_with_slope(self, x: &mut [f32], y: &mut [f32]) {
+        assert!(x.len() == y.len() && x.len().is_multiple_of(LANES));
+        // SAFETY: checked above.
+        unsafe { (self.table.gelu_with_slope)(x, y) }
     }
 
     /// Each row of logits to probabilities.

@@ -12,6 +12,7 @@ pub(crate) mod gradient_check;
 mod linear;
 mod loss;
 mod network;
+mod norm;
 #[cfg(feature = "train")]
 pub(crate) mod optimizer;
 mod parameters;
@@ -29,6 +30,7 @@ pub(crate) use linear::{Linear, Product, Rows, RowsMut, row_of, rows_end, scale_
 pub(crate) use loss::LossWeights;
 pub(crate) use loss::{PADDING, cross_entropy};
 pub use network::Network;
+pub(crate) use norm::{LayerNorm, LayerNormState, NormRows};
 pub(crate) use parameters::transpose;
 #[cfg(test)]
 pub(crate) use parameters::values;
@@ -36,7 +38,7 @@ pub(crate) use parameters::{Layout, Parameters, Tensor};
 #[cfg(feature = "train")]
 pub(crate) use task::{Part, Task};
 #[cfg(feature = "train")]
-pub(crate) use trainer::Schedule;
+pub(crate) use trainer::{Schedule, Stage};
 #[cfg(feature = "train")]
 pub use trainer::Trainer;
 #[cfg(feature = "train")]

@@ -9,6 +9,12 @@ pub trait Network: Sync {
     /// Activations and gradients of some utterances.
     type Workspace: Default + Send + Sync;
 
+    /// Whether it has so many parameters that threads share one copy of them and share out its update. Of a small network each
+    /// thread has a copy of its own: repeating the update costs less than moving what one core has written to another.
+    const IS_LARGE: bool = false;
+    /// Utterances that go through it together.
+    const SHARD: usize = 8;
+
     /// Where the parameters lie.
     fn layout(&self) -> &Layout;
     /// The table of word embeddings.

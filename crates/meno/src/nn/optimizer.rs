@@ -1,18 +1,44 @@
 //! Gradients of a batch, and Adam with global clipping.
 //!
-//! Every thread has a [`Replica`] of the network and updates it with the same gradient: repeating the update costs
-//! less than moving what one core has written to another core. Embedding rows are updated only when their word occurs;
+//! Every thread has a [`Replica`] of the network and updates it with the same gradient, unless the network is large
+//! ([`Network::IS_LARGE`]). Embedding rows are updated only when their word occurs;
 //! what dense Adam would have done to them in between is made up for then, so that the result is that of dense Adam.
-
-use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::{Network, Parameters, Product, Tensor, transpose};
-use crate::kernel::{Adam, BETA1, BETA2, Buffer, Kernels, LANES, StepSize};
+use crate::kernel::{Adam, BETA2, Buffer, Kernels, LANES, StepSize};
 
 /// About how many floats are treated as one piece of work; the pieces do not depend on the number of threads.
 const PIECE: usize = 8 * 1024;
+
+/// Panels of a piece of a large network: as many as the matrix product works on at a time.
+const LARGE_PIECE: usize = 4;
+
+/// Parameters from some place on, up to the next group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Group {
+    /// Where it begins in the layout.
+    pub start: usize,
+    /// Its share of the learning rate.
+    pub rate: f32,
+    /// How much of a parameter a step takes away for each unit of the learning rate; 0 for tables.
+    pub decay: f32,
+}
+
+impl Group {
+    /// The size of its step.
+    fn size(self, step: usize, rate: f32, beta2: f32) -> StepSize {
+        let rate = rate * self.rate;
+        StepSize { shrink: 1.0 - rate * self.decay, ..StepSize::new(step, rate, beta2) }
+    }
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Group { start: 0, rate: 1.0, decay: 0.0 }
+    }
+}
 
 /// Some panels of a matrix.
 #[derive(Clone)]
@@ -26,12 +52,12 @@ struct Piece {
     len: usize,
 }
 
-fn pieces(matrices: &[Tensor]) -> Vec<Piece> {
+fn pieces<N: Network>(network: &N) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut start = 0;
-    for (index, &matrix) in matrices.iter().enumerate() {
+    for (index, matrix) in network.matrices().into_iter().enumerate() {
         let (panel, panels) = (LANES * matrix.rows(), matrix.width() / LANES);
-        let step = (PIECE / panel).max(1);
+        let step = if N::IS_LARGE { LARGE_PIECE } else { (PIECE / panel).max(1) };
         for first_panel in (0..panels).step_by(step) {
             let len = step.min(panels - first_panel) * panel;
             pieces.push(Piece { index, matrix, first_panel, start, len });
@@ -61,7 +87,7 @@ impl Gradient {
         Gradient {
             table: network.embedding(),
             matrices: layout.matrices(),
-            pieces: pieces(&network.matrices()),
+            pieces: pieces(network),
             dense: Buffer::zeros(layout.dense()),
             touched: Vec::new(),
             rows: Buffer::default(),
@@ -157,6 +183,8 @@ pub struct Replica {
     table: Tensor,
     matrices: Vec<Tensor>,
     pieces: Vec<Piece>,
+    groups: Vec<Group>,
+    beta2: f32,
     dense: usize,
     /// All but the rows of the table are up to date; those after [`Replica::begin`] or [`Replica::settle`].
     pub(crate) parameters: Parameters,
@@ -164,7 +192,7 @@ pub struct Replica {
     pub(crate) transposed: Buffer,
     pub(crate) first: Buffer,
     pub(crate) second: Buffer,
-    /// The sizes of all steps so far.
+    /// The sizes of all steps of the table so far.
     pub(crate) sizes: Vec<StepSize>,
     /// For each row of the table the number of steps it has seen; 0 if it was never touched.
     pub(crate) seen: Vec<u32>,
@@ -177,7 +205,9 @@ impl Replica {
         let mut transposed = Buffer::zeros(layout.dense());
         transpose(kernels, &matrices, &parameters, &mut transposed);
         Replica {
-            pieces: pieces(&matrices),
+            pieces: pieces(network),
+            groups: vec![Group::default()],
+            beta2: BETA2,
             dense: layout.dense(),
             first: Buffer::zeros(layout.len()),
             second: Buffer::zeros(layout.len()),
@@ -190,10 +220,16 @@ impl Replica {
         }
     }
 
+    /// The same with groups of parameters, and with another decay of the second moment.
+    pub(crate) fn with(self, groups: Vec<Group>, beta2: f32) -> Self {
+        Replica { groups, beta2, ..self }
+    }
+
     /// Goes on after steps of these rates, of which each row has seen so many, with parameters and moments that have been
     /// put in their places.
     pub fn restore(&mut self, kernels: Kernels, rates: &[f32], seen: Vec<u32>) {
-        self.sizes = (1..).zip(rates).map(|(step, &rate)| step_size(step, rate)).collect();
+        let (group, beta2) = (self.table_group(), self.beta2);
+        self.sizes = (1..).zip(rates).map(|(step, &rate)| group.size(step, rate, beta2)).collect();
         self.seen = seen;
         transpose(kernels, &self.matrices, &self.parameters, &mut self.transposed);
     }
@@ -224,16 +260,60 @@ impl Replica {
 
     /// One step against the gradient times `scale`.
     pub(crate) fn step(&mut self, kernels: Kernels, rate: f32, gradient: &Gradient, scale: f32) {
-        let size = step_size(self.sizes.len() + 1, rate);
-        self.sizes.push(size);
-        for i in 0..self.pieces.len() {
-            let Piece { matrix, first_panel, start, len, .. } = self.pieces[i];
-            self.update(kernels, start..start + len, gradient, scale, size);
-            // While it is in the first-level cache.
-            let (updated, to) = (&self.parameters[start..start + len], matrix.of_mut(&mut self.transposed));
-            kernels.transpose_panels(matrix.rows(), matrix.width(), first_panel, updated, to);
+        self.matrix_states(rate, gradient).into_iter().for_each(|state| state.update(kernels, scale));
+        self.step_rest(kernels, rate, gradient, scale);
+    }
+
+    /// The same, with the matrices shared out among the threads.
+    pub(crate) fn step_on_threads(&mut self, kernels: Kernels, rate: f32, gradient: &Gradient, scale: f32) {
+        self.matrix_states(rate, gradient).into_par_iter().for_each(|state| state.update(kernels, scale));
+        self.step_rest(kernels, rate, gradient, scale);
+    }
+
+    /// The matrices with all that their step reads and writes.
+    fn matrix_states<'a>(&'a mut self, rate: f32, gradient: &'a Gradient) -> Vec<MatrixState<'a>> {
+        let step = self.sizes.len() + 1;
+        let (mut parameters, mut first) = (&mut self.parameters[..], &mut self.first[..]);
+        let (mut second, mut transposed) = (&mut self.second[..], &mut self.transposed[..]);
+        let mut states = Vec::with_capacity(self.matrices.len());
+        for pieces in self.pieces.chunk_by(|a, b| a.index == b.index) {
+            let len = pieces.iter().map(|piece| piece.len).sum();
+            let take = |floats: &mut &'a mut [f32]| -> &'a mut [f32] {
+                let (taken, rest) = std::mem::take(floats).split_at_mut(len);
+                *floats = rest;
+                taken
+            };
+            let adam = Adam {
+                parameters: take(&mut parameters),
+                first: take(&mut first),
+                second: take(&mut second),
+            };
+            let start = pieces[0].start;
+            let gradient = &gradient.dense[start..][..len];
+            let size = group_at(&self.groups, start).size(step, rate, self.beta2);
+            states.push(MatrixState { pieces, adam, transposed: take(&mut transposed), gradient, size });
         }
-        self.update(kernels, gradient.matrices..self.dense, gradient, scale, size);
+        states
+    }
+
+    /// The step of vectors and of the touched rows of the table.
+    fn step_rest(&mut self, kernels: Kernels, rate: f32, gradient: &Gradient, scale: f32) {
+        let step = self.sizes.len() + 1;
+        let mut start = gradient.matrices;
+        while start < self.dense {
+            let next = self.groups.iter().map(|group| group.start).find(|&next| next > start);
+            let end = next.map_or(self.dense, |next| next.min(self.dense));
+            let size = group_at(&self.groups, start).size(step, rate, self.beta2);
+            let state = Adam {
+                parameters: &mut self.parameters[start..end],
+                first: &mut self.first[start..end],
+                second: &mut self.second[start..end],
+            };
+            kernels.adam(state, &gradient.dense[start..end], scale, size);
+            start = end;
+        }
+        let size = self.table_group().size(step, rate, self.beta2);
+        self.sizes.push(size);
         let width = self.table.width();
         for (i, &row) in gradient.touched.iter().enumerate() {
             let (state, _) = self.row_state(row as usize);
@@ -242,20 +322,8 @@ impl Replica {
         }
     }
 
-    fn update(
-        &mut self,
-        kernels: Kernels,
-        at: Range<usize>,
-        gradient: &Gradient,
-        scale: f32,
-        size: StepSize,
-    ) {
-        let state = Adam {
-            parameters: &mut self.parameters[at.clone()],
-            first: &mut self.first[at.clone()],
-            second: &mut self.second[at.clone()],
-        };
-        kernels.adam(state, &gradient.dense[at], scale, size);
+    fn table_group(&self) -> Group {
+        group_at(&self.groups, self.dense)
     }
 
     fn row_state(&mut self, row: usize) -> (Adam<'_>, &[StepSize]) {
@@ -268,7 +336,34 @@ impl Replica {
     }
 }
 
-fn step_size(step: usize, rate: f32) -> StepSize {
-    let step = step as i32;
-    StepSize { rate: rate / (1.0 - BETA1.powi(step)), second: 1.0 / (1.0 - BETA2.powi(step)) }
+/// The group of what begins at a place.
+fn group_at(groups: &[Group], at: usize) -> Group {
+    groups.iter().rev().find(|group| group.start <= at).copied().unwrap_or_default()
+}
+
+/// A matrix with all that its step reads and writes.
+struct MatrixState<'a> {
+    pieces: &'a [Piece],
+    adam: Adam<'a>,
+    transposed: &'a mut [f32],
+    gradient: &'a [f32],
+    size: StepSize,
+}
+
+impl MatrixState<'_> {
+    fn update(self, kernels: Kernels, scale: f32) {
+        let MatrixState { pieces, adam, transposed, gradient, size } = self;
+        for &Piece { matrix, first_panel, start, len, .. } in pieces {
+            let at = start - pieces[0].start..start - pieces[0].start + len;
+            let state = Adam {
+                parameters: &mut adam.parameters[at.clone()],
+                first: &mut adam.first[at.clone()],
+                second: &mut adam.second[at.clone()],
+            };
+            kernels.adam(state, &gradient[at.clone()], scale, size);
+            // While it is in the first-level cache.
+            let updated = &adam.parameters[at];
+            kernels.transpose_panels(matrix.rows(), matrix.width(), first_panel, updated, transposed);
+        }
+    }
 }

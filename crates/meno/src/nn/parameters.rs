@@ -3,6 +3,8 @@
 //! Matrices are stored in panels of 16 columns (see `kernel::gemm`), tables row by row, both with columns padded
 //! to 16 by zeros. Matrices come first, then vectors, then tables: each kind is updated in its own way.
 
+use std::borrow::Cow;
+
 use crate::kernel::{Buffer, Kernels, LANES, padded};
 
 /// Where a tensor lies and what shape it has.
@@ -28,6 +30,11 @@ impl Tensor {
     /// Columns with padding, the distance between the rows of a table.
     pub(crate) fn width(self) -> usize {
         padded(self.columns)
+    }
+
+    /// Where it begins.
+    pub(crate) fn offset(self) -> usize {
+        self.offset
     }
 
     pub(crate) fn of(self, floats: &[f32]) -> &[f32] {
@@ -70,10 +77,13 @@ impl Tensor {
     }
 }
 
+/// What a tensor is called.
+type Name = Cow<'static, str>;
+
 /// The tensors of a network by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    tensors: Vec<(&'static str, Tensor)>,
+    tensors: Vec<(Name, Tensor)>,
     len: usize,
     matrices: usize,
     dense: usize,
@@ -81,7 +91,8 @@ pub struct Layout {
 
 impl Layout {
     /// A matrix applied as `y = x W`; `rows` is a multiple of 16.
-    pub(crate) fn matrix(&mut self, name: &'static str, rows: usize, columns: usize) -> Tensor {
+    pub(crate) fn matrix(&mut self, name: impl Into<Name>, rows: usize, columns: usize) -> Tensor {
+        let name = name.into();
         assert!(rows.is_multiple_of(LANES), "{name}: {rows} rows are not a multiple of {LANES}");
         assert_eq!(self.matrices, self.len, "{name}: matrices come first");
         let tensor = self.push(name, rows, columns, true);
@@ -90,7 +101,8 @@ impl Layout {
     }
 
     /// A vector.
-    pub(crate) fn vector(&mut self, name: &'static str, columns: usize) -> Tensor {
+    pub(crate) fn vector(&mut self, name: impl Into<Name>, columns: usize) -> Tensor {
+        let name = name.into();
         assert_eq!(self.dense, self.len, "{name}: tables come last");
         let tensor = self.push(name, 1, columns, true);
         self.dense = self.len;
@@ -98,7 +110,8 @@ impl Layout {
     }
 
     /// A small table, all of whose rows are updated at every step, as vectors are.
-    pub(crate) fn dense_table(&mut self, name: &'static str, rows: usize, columns: usize) -> Tensor {
+    pub(crate) fn dense_table(&mut self, name: impl Into<Name>, rows: usize, columns: usize) -> Tensor {
+        let name = name.into();
         assert_eq!(self.dense, self.len, "{name}: tables come last");
         let tensor = self.push(name, rows, columns, false);
         self.dense = self.len;
@@ -106,11 +119,11 @@ impl Layout {
     }
 
     /// A table of rows that are looked up one by one.
-    pub(crate) fn table(&mut self, name: &'static str, rows: usize, columns: usize) -> Tensor {
-        self.push(name, rows, columns, false)
+    pub(crate) fn table(&mut self, name: impl Into<Name>, rows: usize, columns: usize) -> Tensor {
+        self.push(name.into(), rows, columns, false)
     }
 
-    fn push(&mut self, name: &'static str, rows: usize, columns: usize, panels: bool) -> Tensor {
+    fn push(&mut self, name: Name, rows: usize, columns: usize, panels: bool) -> Tensor {
         let tensor = Tensor { offset: self.len, rows, columns, panels };
         self.tensors.push((name, tensor));
         self.len += rows * tensor.width();
@@ -118,8 +131,8 @@ impl Layout {
     }
 
     /// The tensors in the order in which they were added.
-    pub fn tensors(&self) -> impl Iterator<Item = (&'static str, Tensor)> + '_ {
-        self.tensors.iter().copied()
+    pub fn tensors(&self) -> impl Iterator<Item = (&str, Tensor)> + '_ {
+        self.tensors.iter().map(|(name, tensor)| (&**name, *tensor))
     }
 
     /// Where matrices end and vectors begin.

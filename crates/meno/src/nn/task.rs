@@ -1,7 +1,7 @@
 //! What a trainer trains: a network and its examples.
 
-use super::Network;
-use super::optimizer::Replica;
+use super::optimizer::{Group, Replica};
+use super::{Network, Parameters};
 use crate::kernel::Kernels;
 use crate::random::Random;
 
@@ -12,12 +12,20 @@ pub trait Task: Sync {
 
     /// What is trained.
     fn network(&self) -> &Self::Network;
+    /// What the training starts from.
+    fn initial(&self, random: &mut Random) -> Parameters {
+        self.network().initial(random)
+    }
+    /// Parameters with learning rates of their own, by where they begin: the first group begins with 0.
+    fn groups(&self) -> Vec<Group> {
+        vec![Group::default()]
+    }
     /// Examples of an epoch.
     fn n_examples(&self) -> usize;
     /// Words of an example of this epoch; at least one.
     fn n_words(&self, example_idx: usize) -> usize;
-    /// Draws the examples of an epoch.
-    fn begin_epoch(&mut self, random: Random);
+    /// Draws the examples of an epoch, the first of which is 0.
+    fn begin_epoch(&mut self, epoch: usize, random: Random);
     /// The rows of the table of embeddings that a batch may touch.
     fn words(&self, batch: &[usize]) -> impl Iterator<Item = u32>;
     /// The forward and backward pass of some examples; gives their part of the loss of the batch.

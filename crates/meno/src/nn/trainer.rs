@@ -1,8 +1,8 @@
 //! Steps and epochs.
 //!
-//! A batch is cut into shards of at most [`SHARD`] utterances, each with its own activations; gradients are summed
-//! over the shards in a fixed order. Threads share out the shards, each with its own replica of the network; what is
-//! computed does not depend on how many there are.
+//! A batch is cut into shards of at most [`Network::SHARD`] utterances, each with its own activations; gradients are summed
+//! over the shards in a fixed order. Threads share out the shards, each with its own replica of the network unless that is
+//! large; what is computed does not depend on how many there are.
 
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,11 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::optimizer::{Gradient, Replica};
 use super::task::{Part, Task};
 use super::{Network, Parameters};
-use crate::kernel::Kernels;
+use crate::kernel::{BETA2, Kernels};
 use crate::random::Random;
-
-/// Utterances of a shard.
-const SHARD: usize = 8;
 
 /// Batches whose utterances are sorted by length together.
 const WINDOW: usize = 16;
@@ -34,11 +31,46 @@ pub struct Schedule {
     pub clip: f32,
     /// What all randomness comes from.
     pub seed: u64,
+    /// Over this share of the steps the learning rate rises evenly from 0, before it falls.
+    pub warm_up: f32,
+    /// Where the learning rate rises and falls a second time, if it does.
+    pub second_stage: Option<Stage>,
+    /// Decay of Adam's second moment.
+    pub beta2: f32,
+}
+
+/// Epochs in which the learning rate rises and falls once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stage {
+    /// The epochs before it.
+    pub after: usize,
+    /// Its share of the learning rate.
+    pub rate: f32,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Schedule {
+            epochs: 1,
+            batch: 32,
+            rate: 1e-3,
+            last_rate: 1.0,
+            clip: 5.0,
+            seed: 1,
+            warm_up: 0.0,
+            second_stage: None,
+            beta2: BETA2,
+        }
+    }
 }
 
 impl Schedule {
-    /// The learning rate when this share of all steps is done.
+    /// The learning rate when this share of the steps of a stage is done.
     fn rate_at(&self, share: f32) -> f32 {
+        if share < self.warm_up {
+            return self.rate * (share / self.warm_up);
+        }
+        let share = (share - self.warm_up) / (1.0 - self.warm_up);
         self.rate * (1.0 - (1.0 - self.last_rate) * share)
     }
 }
@@ -82,11 +114,12 @@ impl<T: Task> Trainer<T> {
     /// A network that has seen nothing yet.
     pub fn new(task: T, kernels: Kernels, schedule: Schedule) -> Self {
         let network = task.network();
-        let initial = network.initial(&mut Random::new(schedule.seed).fork(0));
+        let initial = task.initial(&mut Random::new(schedule.seed).fork(0));
+        let replica = Replica::new(kernels, network, initial).with(task.groups(), schedule.beta2);
         Trainer {
             gradient: Gradient::new(network),
-            shards: (0..schedule.batch.div_ceil(SHARD)).map(|_| Mutex::default()).collect(),
-            replicas: vec![Mutex::new(Replica::new(kernels, network, initial))],
+            shards: (0..schedule.batch.div_ceil(T::Network::SHARD)).map(|_| Mutex::default()).collect(),
+            replicas: vec![Mutex::new(replica)],
             position: Position::default(),
             task,
             kernels,
@@ -113,7 +146,13 @@ impl<T: Task> Trainer<T> {
 
     /// The learning rate after so many steps.
     pub(crate) fn rate(&self, step: usize) -> f32 {
-        self.schedule.rate_at(step as f32 / (self.n_steps() * self.schedule.epochs).max(1) as f32)
+        let n_steps = self.n_steps();
+        let (mut stage, mut share) = (0..n_steps * self.schedule.epochs, 1.0);
+        if let Some(Stage { after, rate }) = self.schedule.second_stage {
+            let second = after * n_steps;
+            (stage, share) = if step < second { (0..second, 1.0) } else { (second..stage.end, rate) };
+        }
+        share * self.schedule.rate_at((step - stage.start) as f32 / stage.len().max(1) as f32)
     }
 
     /// The parameters as they are now.
@@ -138,7 +177,7 @@ impl<T: Task> Trainer<T> {
         mut after_step: impl FnMut(f64, f64) -> ControlFlow<()>,
     ) -> ControlFlow<(), f64> {
         let random = Random::new(self.schedule.seed).fork(1 + self.position.epoch as u64);
-        self.task.begin_epoch(random.fork(!0));
+        self.task.begin_epoch(self.position.epoch, random.fork(!0));
         let order = self.order(random.fork(0));
         let batches = batches(&order, self.schedule.batch, random.fork(1));
         let n_steps = self.n_steps();
@@ -168,14 +207,18 @@ impl<T: Task> Trainer<T> {
 
     /// One step on utterances of falling length; gives the mean loss of the batch.
     pub(crate) fn step(&mut self, batch: &[usize], random: &Random) -> f64 {
-        let n_shards = batch.len().div_ceil(SHARD);
+        let n_shards = batch.len().div_ceil(T::Network::SHARD);
         self.gradient.begin(self.task.words(batch));
-        self.each_replica(|trainer, thread, n_threads, replica| {
-            replica.begin(trainer.kernels, &trainer.gradient);
-            for i in (thread..n_shards).step_by(n_threads) {
-                trainer.run_shard(batch, n_shards, i, random, replica);
-            }
-        });
+        if T::Network::IS_LARGE {
+            self.run_shards(batch, n_shards, random);
+        } else {
+            self.each_replica(|trainer, thread, n_threads, replica| {
+                replica.begin(trainer.kernels, &trainer.gradient);
+                for i in (thread..n_shards).step_by(n_threads) {
+                    trainer.run_shard(batch, n_shards, i, random, replica);
+                }
+            });
+        }
         let shards: Vec<_> = self.shards[..n_shards].iter_mut().map(held_alone).collect();
         let loss = shards.iter().map(|shard| shard.loss).sum();
         let workspaces: Vec<_> = shards.iter().map(|shard| &shard.workspace).collect();
@@ -184,10 +227,25 @@ impl<T: Task> Trainer<T> {
         let scale = if norm > self.schedule.clip { self.schedule.clip / norm } else { 1.0 };
         let n_done = held_alone(&mut self.replicas[0]).sizes.len();
         let rate = self.rate(n_done);
-        self.each_replica(|trainer, _, _, replica| {
-            replica.step(trainer.kernels, rate, &trainer.gradient, scale);
-        });
+        if T::Network::IS_LARGE {
+            held_alone(&mut self.replicas[0]).step_on_threads(self.kernels, rate, &self.gradient, scale);
+        } else {
+            self.each_replica(|trainer, _, _, replica| {
+                replica.step(trainer.kernels, rate, &trainer.gradient, scale);
+            });
+        }
         loss
+    }
+
+    /// Runs the shards on all threads with one replica of the network.
+    fn run_shards(&mut self, batch: &[usize], n_shards: usize, random: &Random) {
+        held_alone(&mut self.replicas[0]).begin(self.kernels, &self.gradient);
+        let (this, replica) = (&*self, &*held(&self.replicas[0]));
+        rayon::broadcast(|context| {
+            for i in (context.index()..n_shards).step_by(context.num_threads()) {
+                this.run_shard(batch, n_shards, i, random, replica);
+            }
+        });
     }
 
     /// Runs `work` on every thread, with its number, their number and its replica.

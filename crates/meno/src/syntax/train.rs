@@ -82,6 +82,7 @@ impl SyntaxSettings {
             last_rate: 0.0,
             clip: CLIP,
             seed: self.seed,
+            ..Schedule::default()
         }
     }
 }
@@ -174,7 +175,7 @@ impl Task for SyntaxTask<'_> {
         self.examples[example_idx].rows.len()
     }
 
-    fn begin_epoch(&mut self, _: Random) {}
+    fn begin_epoch(&mut self, _: usize, _: Random) {}
 
     fn words(&self, batch: &[usize]) -> impl Iterator<Item = u32> {
         let rows = batch.iter().flat_map(|&i| self.examples[i].rows.iter().flatten().copied());

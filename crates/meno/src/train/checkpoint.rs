@@ -68,7 +68,7 @@ impl Checkpoint {
             return refuse(format!("the checkpoint was written by {program}, this is {PROGRAM}"));
         }
         // More epochs may be asked for than at first, unless the learning rate depends on their number.
-        let epochs = if settings.span_tagger().is_some() { settings.epochs } else { fit.settings.epochs };
+        let epochs = if settings.is_span_level() { settings.epochs } else { fit.settings.epochs };
         if (TrainSettings { epochs, ..settings.clone() }) != *fit.settings {
             return refuse("the checkpoint is of a training with other settings".to_owned());
         }

@@ -9,6 +9,7 @@ use super::{Options, Part, TrainSettings, fit, intents};
 use crate::corpus::{Corpus, WithoutValues};
 use crate::decision::Trust;
 use crate::engine::{HeldOut, Readings};
+use crate::pretrained::Pretrained;
 use crate::uncertainty::Confidence;
 use crate::{Error, Model, Result};
 
@@ -34,7 +35,8 @@ pub(super) fn trust(
     options: &Options,
     part: &mut Part<'_>,
 ) -> Result<Option<Trust>> {
-    match readings(model, train, natural, settings, (options.parts, part))? {
+    let encoder = options.encoder.as_deref();
+    match readings(model, train, natural, (settings, encoder), (options.parts, part))? {
         Some(readings) => Ok(Some(readings.trust(&options.policy))),
         None => Ok(None),
     }
@@ -52,7 +54,7 @@ impl HeldOutReadings {
         let natural = [HeldOut { model: &model, utterances: &valid.utterances }];
         let mut watch = ();
         let mut part = Part { watch: &mut watch, done: 0, epochs: 0 };
-        readings(&model, train, &natural, settings, (PARTS, &mut part))?
+        readings(&model, train, &natural, (settings, None), (PARTS, &mut part))?
             .map(HeldOutReadings)
             .ok_or(Error::Stopped)
     }
@@ -67,7 +69,7 @@ fn readings(
     model: &Model,
     train: &Corpus,
     natural: &[HeldOut<'_>],
-    settings: &TrainSettings,
+    (settings, encoder): (&TrainSettings, Option<&Pretrained>),
     (n_parts, part): (usize, &mut Part<'_>),
 ) -> Result<Option<Readings>> {
     let settings = TrainSettings { epochs: epochs(settings), ..settings.clone() };
@@ -77,7 +79,7 @@ fn readings(
         if cut.rest.utterances.iter().all(|utterance| utterance.words.is_empty()) {
             continue;
         }
-        let Some(mut of_part) = train_on(&cut.rest, &settings, part)? else { return Ok(None) };
+        let Some(mut of_part) = train_on(&cut.rest, &settings, encoder, part)? else { return Ok(None) };
         part.done += settings.epochs;
         if model.features().ngrams.is_some() {
             let ngrams = intents::ngrams(&of_part, &cut.rest);

@@ -7,6 +7,7 @@ use super::intents::{self, Trained};
 use super::{Best, Ended, Fit, Options, Outcome, Part, TrainSettings, Watch, cross_fit, language};
 use crate::corpus::Corpus;
 use crate::engine::HeldOut;
+use crate::pretrained::Pretrained;
 use crate::{Error, Model, Result};
 
 pub(super) fn fit(
@@ -21,7 +22,8 @@ pub(super) fn fit(
         + if options.trust { cross_fit::n_epochs(settings, options.parts) } else { 0 };
     let mut part = Part { watch, done: 0, epochs: n_epochs };
     let language = language(train, options.language.as_deref())?;
-    let whole = Fit { language, ..Fit::new(train, None, settings)? };
+    let encoder = options.encoder.clone();
+    let whole = Fit { language, ..Fit::new(train, None, settings, encoder.as_deref())? };
     let (best, checkpoint) = match whole.run(options.resume.take(), &mut part)? {
         Ended::Done { best, checkpoint } => (best, checkpoint),
         // Nothing is known of it yet, so there is no policy for it.
@@ -30,7 +32,7 @@ pub(super) fn fit(
     let mut folds = Vec::new();
     for (rest, held_out) in train.folds(n_folds, settings.seed) {
         part.done += settings.epochs;
-        match train_on(&rest, settings, &mut part)? {
+        match train_on(&rest, settings, encoder.as_deref(), &mut part)? {
             Some(model) => folds.push((model, rest, held_out)),
             None => return Ok(Outcome::Stopped { best: None, checkpoint }),
         }
@@ -45,8 +47,8 @@ pub(super) fn fit(
 
 fn demand_folds(train: &Corpus, n_folds: usize, settings: &TrainSettings) -> Result<()> {
     let n_utterances = train.utterances.len();
-    let (problem, hint) = if settings.span_tagger().is_none() {
-        ("cross-validation is for span taggers".to_owned(), "set a part of the corpus aside to validate on")
+    let (problem, hint) = if !settings.is_span_level() {
+        ("cross-validation is for taggers that find spans".to_owned(), "set a part of the corpus aside to validate on")
     } else if n_folds < 2 || n_folds > n_utterances {
         (
             format!("{n_folds} folds of {n_utterances} utterances"),
@@ -62,9 +64,10 @@ fn demand_folds(train: &Corpus, n_folds: usize, settings: &TrainSettings) -> Res
 pub(super) fn train_on(
     rest: &Corpus,
     settings: &TrainSettings,
+    encoder: Option<&Pretrained>,
     watch: &mut (dyn Watch + Send),
 ) -> Result<Option<Model>> {
-    let fit = Fit::new(rest, None, settings)?;
+    let fit = Fit::new(rest, None, settings, encoder)?;
     match fit.run(None, watch)? {
         Ended::Done { best, .. } => Ok(Some(fit.model(best))),
         Ended::Stopped { .. } => Ok(None),

@@ -12,6 +12,7 @@ mod open;
 mod replacement;
 pub(crate) mod slot_gated;
 mod span_tagger;
+mod transformer;
 #[cfg(test)]
 mod tests;
 mod typical;
@@ -27,13 +28,15 @@ use crate::decision::{Policy, PolicySettings};
 use crate::description::Description;
 use crate::encoder::SpanTaggerShape;
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape, SpanTagger, SpanTaggerEncoder};
+use crate::encoder::{TransformerEncoder, TransformerTagger};
 use crate::engine::{HeldOut, MAX_WORDS, Model, Record};
 use crate::features::{Alphabet, Example, Features, Forms, Lexicon, Vectors, Wordings, first_intent};
 use crate::kernel::Kernels;
 use crate::label;
 use crate::memory::KnownValues;
 use crate::metrics::{Evaluation, Mode, Report};
-use crate::nn::{Layout, Network, Parameters, Schedule, Task, Trainer};
+use crate::nn::{Layout, Network, Parameters, Schedule, Stage, Task, Trainer};
+use crate::pretrained::Pretrained;
 use crate::text::Normalizer;
 use crate::{Error, Result};
 
@@ -42,9 +45,11 @@ use replacement::known_mentions;
 pub use open::{looks_open, with_open_slots};
 use slot_gated::SlotGatedTask;
 use span_tagger::SpanTaggerTask;
+use transformer::{Cut, TransformerTask};
 
 pub use crate::settings::{
     Architecture, Calibration, CalibrationSettings, MentionReplacement, SpanTaggerSettings, TrainSettings,
+    TransformerSettings,
 };
 pub use checkpoint::Checkpoint;
 #[doc(hidden)]
@@ -129,10 +134,12 @@ pub struct Options {
     /// The code of the corpus' language (BCP 47); by default it is found ([`language()`]).
     pub language: Option<String>,
     /// Whether to find out how likely readings are right, which takes further trainings on parts of the corpus: about as long as the
-    /// training itself takes. For span taggers.
+    /// training itself takes. For taggers that find spans.
     pub trust: bool,
     /// On how many such parts, each without some slot values; without any, the valid split alone tells, which takes no time.
     pub parts: usize,
+    /// The pretrained encoder, for settings that want one.
+    pub encoder: Option<Arc<Pretrained>>,
 }
 
 impl Default for Options {
@@ -144,6 +151,7 @@ impl Default for Options {
             language: None,
             trust: true,
             parts: cross_fit::PARTS,
+            encoder: None,
         }
     }
 }
@@ -154,7 +162,7 @@ pub enum Validation<'a> {
     /// A corpus that is not trained on.
     On(&'a Corpus),
     /// Cross-validation, for corpora too small to set a part aside: so many further models are trained, each without one
-    /// part of the corpus, and tell how the model that is trained on all of it will do. For span taggers.
+    /// part of the corpus, and tell how the model that is trained on all of it will do. For taggers that find spans.
     Folds(usize),
 }
 
@@ -205,8 +213,8 @@ pub fn check<'a>(
 ) -> Result<()> {
     settings.check()?;
     policy.check()?;
-    if let Some(tagger) = settings.span_tagger() {
-        demand_slots(train, tagger.replacement.open.as_deref().unwrap_or_default())?;
+    if let Some(replacement) = settings.replacement() {
+        demand_slots(train, replacement.open.as_deref().unwrap_or_default())?;
         let validation = valid.into();
         let utterances = validation.utterances(train);
         let n_spans = utterances.iter().map(|utterance| label::iter_spans(&utterance.labels).count()).sum();
@@ -248,16 +256,17 @@ fn fit_on(
 ) -> Result<Outcome> {
     demand_words(valid)?;
     let language = language(train, options.language.as_deref())?;
-    let whole = Fit { language, ..Fit::new(train, Some(valid), settings)? };
+    let encoder = options.encoder.clone();
+    let whole = Fit { language, ..Fit::new(train, Some(valid), settings, encoder.as_deref())? };
     let finish = |best| {
         let mut model = whole.model(best);
-        if settings.span_tagger().is_some() {
+        if settings.is_span_level() {
             model = intents::consulted(model, train, valid)?;
         }
         let policy = model.fit_policy(&options.policy, &valid.utterances)?;
         Ok(model.with_fitted_policy(policy))
     };
-    let is_trusted = options.trust && settings.span_tagger().is_some();
+    let is_trusted = options.trust && settings.is_span_level();
     let n_epochs =
         settings.epochs + if is_trusted { cross_fit::n_epochs(settings, options.parts) } else { 0 };
     let mut part = Part { watch, done: 0, epochs: n_epochs };
@@ -314,6 +323,12 @@ struct Fit<'a> {
 enum Untrained<'a> {
     SlotGated(Box<SlotGated>),
     SpanTagger { network: Box<SpanTagger>, tagger: &'a SpanTaggerSettings, forms: Forms },
+    Transformer {
+        network: Box<TransformerTagger>,
+        tagger: &'a TransformerSettings,
+        encoder: &'a Pretrained,
+        cut: Vec<Cut>,
+    },
 }
 
 /// The best epoch so far.
@@ -342,16 +357,13 @@ impl Ended {
 }
 
 impl<'a> Fit<'a> {
-    fn new(train: &Corpus, valid: Option<&'a Corpus>, settings: &'a TrainSettings) -> Result<Self> {
-        demand_words(train)?;
-        demand_short(train)?;
-        let normalizer = train.normalizer().with_digits(true);
-        let form = |word: &str| normalizer.vocabulary_form(word).to_owned();
-        let mut features = Features::fit(train.utterances.iter(), form);
-        if settings.span_tagger().is_some() {
-            features.labels = features.labels.paired();
-        }
-        let examples = examples(train, &normalizer, &features);
+    fn new(
+        train: &Corpus,
+        valid: Option<&'a Corpus>,
+        settings: &'a TrainSettings,
+        encoder: Option<&'a Pretrained>,
+    ) -> Result<Self> {
+        let (normalizer, mut features, examples) = read(train, settings)?;
         let network = match &settings.architecture {
             Architecture::SlotGated(calibration) => {
                 Untrained::SlotGated(Box::new(SlotGated::new(SlotGatedShape {
@@ -367,12 +379,21 @@ impl<'a> Fit<'a> {
                 let forms = forms(tagger, &features)?;
                 let network =
                     Box::new(SpanTagger::new(span_tagger_shape(settings, tagger, &features, &forms)));
-                features.lexicon = Some(Lexicon::fit(&features, &examples));
-                features.wordings = Some(Wordings::fit(&examples));
                 features.forms = Some(forms.clone());
                 Untrained::SpanTagger { network, tagger, forms }
             }
+            Architecture::Transformer(tagger) => {
+                let encoder = transformer::demand_encoder(encoder, tagger)?;
+                let shape = transformer::shape(encoder, &features)?;
+                features.forms = Some(transformer::forms(encoder, &features));
+                let network = Box::new(TransformerTagger::new(shape));
+                Untrained::Transformer { network, tagger, encoder, cut: transformer::cut(encoder, train) }
+            }
         };
+        if settings.is_span_level() {
+            features.lexicon = Some(Lexicon::fit(&features, &examples));
+            features.wordings = Some(Wordings::fit(&examples));
+        }
         Ok(Fit {
             valid,
             settings,
@@ -399,6 +420,13 @@ impl<'a> Fit<'a> {
                 let task = SpanTaggerTask::new(network, settings, tagger, features, forms, examples, known);
                 self.train(task, resume, watch)
             }
+            Untrained::Transformer { network, tagger, encoder, cut } => {
+                let known = known_mentions(self.known_values.values(), &self.normalizer, features);
+                let examples = (examples, &cut[..]);
+                let task =
+                    TransformerTask::new(network, settings, tagger, encoder, features, examples, known);
+                self.train(task, resume, watch)
+            }
         }
     }
 
@@ -406,6 +434,7 @@ impl<'a> Fit<'a> {
         match &self.network {
             Untrained::SlotGated(network) => network.layout(),
             Untrained::SpanTagger { network, .. } => network.layout(),
+            Untrained::Transformer { network, .. } => network.layout(),
         }
     }
 
@@ -431,7 +460,7 @@ impl<'a> Fit<'a> {
             let valid = self.valid.map(|valid| self.evaluate(trainer.parameters(), valid)).transpose()?;
             let record = self.record(epoch, valid.as_ref());
             // Where the learning rate falls to nearly nothing, the last epoch is no worse than a lucky one.
-            let is_best = self.settings.span_tagger().is_some()
+            let is_best = self.settings.is_span_level()
                 || best.as_ref().is_none_or(|best| record.merit() > best.record.merit());
             watch.epoch(&EpochReport { epoch, loss, valid, best: is_best });
             if is_best {
@@ -469,14 +498,17 @@ impl<'a> Fit<'a> {
                 network.round(&mut parameters);
                 Encoder::SpanTagger(Arc::new(SpanTaggerEncoder::new((**network).clone(), parameters)))
             }
+            Untrained::Transformer { network, .. } => {
+                let network = (**network).clone();
+                Encoder::Transformer(Arc::new(TransformerEncoder { network, parameters }))
+            }
         };
         let policy = Policy::never(Model::default_scorer(&encoder));
-        let outside_penalty = self.settings.span_tagger().map_or(0.0, |tagger| tagger.outside_penalty);
         Model {
             normalizer: self.normalizer.clone(),
             features: self.features.clone(),
             encoder,
-            outside_penalty,
+            outside_penalty: self.settings.outside_penalty(),
             policy: Arc::new(policy),
             known_values: self.known_values.clone(),
             description: self.description.clone(),
@@ -510,13 +542,23 @@ fn description(train: &Corpus, features: &Features) -> Description {
 impl TrainSettings {
     /// How the trainer goes through the data.
     pub fn schedule(&self) -> Schedule {
-        Schedule {
+        let base = Schedule {
             epochs: self.epochs,
             batch: self.batch,
             rate: self.rate,
-            last_rate: self.span_tagger().map_or(1.0, |tagger| tagger.last_rate),
             clip: self.clip,
             seed: self.seed,
+            ..Schedule::default()
+        };
+        match &self.architecture {
+            Architecture::SlotGated(_) => base,
+            Architecture::SpanTagger(tagger) => Schedule { last_rate: tagger.last_rate, ..base },
+            Architecture::Transformer(tagger) => {
+                let after = tagger.replacing_epochs(self.epochs);
+                let second_stage = (after < self.epochs).then_some(Stage { after, rate: tagger.plain_rate });
+                let (last_rate, warm_up) = (0.0, tagger.warm_up);
+                Schedule { last_rate, warm_up, second_stage, beta2: transformer::BETA2, ..base }
+            }
         }
     }
 }
@@ -548,10 +590,10 @@ fn forms(tagger: &SpanTaggerSettings, features: &Features) -> Result<Forms> {
     let spelt = if tagger.char_cnn { &features.words.names()[1..] } else { &[] };
     let alphabet = Alphabet::fit(spelt.iter().map(|word| &**word));
     if !tagger.vectors {
-        return Ok(Forms { alphabet, vectors: None });
+        return Ok(Forms { alphabet, vectors: None, pieces: None });
     }
     match Vectors::built_in() {
-        Some(vectors) => Ok(Forms { alphabet, vectors: Some(vectors) }),
+        Some(vectors) => Ok(Forms { alphabet, vectors: Some(vectors), pieces: None }),
         None => Err(Error::Setting {
             problem: "vectors is true, but the vectors of English words are not built into this program"
                 .to_owned(),
@@ -585,6 +627,20 @@ impl Record {
     fn merit(&self) -> f64 {
         self.valid_slot_f1 + self.valid_intent_accuracy.unwrap_or(0.0)
     }
+}
+
+/// What a corpus has: how it is read, its words, labels and intents, and its utterances as ids of them.
+fn read(train: &Corpus, settings: &TrainSettings) -> Result<(Normalizer, Features, Vec<Example>)> {
+    demand_words(train)?;
+    demand_short(train)?;
+    let normalizer = train.normalizer().with_digits(true);
+    let form = |word: &str| normalizer.vocabulary_form(word).to_owned();
+    let mut features = Features::fit(train.utterances.iter(), form);
+    if settings.is_span_level() {
+        features.labels = features.labels.paired();
+    }
+    let examples = examples(train, &normalizer, &features);
+    Ok((normalizer, features, examples))
 }
 
 fn examples(train: &Corpus, normalizer: &Normalizer, features: &Features) -> Vec<Example> {

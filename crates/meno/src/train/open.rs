@@ -8,8 +8,9 @@ use std::ops::RangeInclusive;
 
 use super::folds::train_on;
 use super::replacement::open_slots;
-use super::{Fit, Part, TrainSettings, Untrained, Watch, cross_fit};
+use super::{Part, TrainSettings, Watch, cross_fit, forms, read};
 use crate::corpus::{Corpus, WithoutValues, values_of};
+use crate::features::Vectors;
 use crate::label;
 use crate::text::Unspaced;
 use crate::{Error, Model, Result};
@@ -33,15 +34,16 @@ const DEVIATIONS: f64 = 2.0;
 /// The slots that are open by the look of their values. The values of these are replaced in training, unless the settings name
 /// others.
 pub fn looks_open(train: &Corpus, settings: &TrainSettings) -> Result<Vec<String>> {
-    let Some(tagger) = settings.span_tagger() else { return Ok(Vec::new()) };
-    match &tagger.replacement.open {
-        Some(open) => Ok(open.clone()),
-        None => {
-            let Fit { features, examples, network, .. } = Fit::new(train, None, settings)?;
-            let Untrained::SpanTagger { forms, .. } = network else { return Ok(Vec::new()) };
-            Ok(open_slots(&features, &examples, forms.vectors))
-        }
+    let Some(replacement) = settings.replacement() else { return Ok(Vec::new()) };
+    if let Some(open) = &replacement.open {
+        return Ok(open.clone());
     }
+    let (_, features, examples) = read(train, settings)?;
+    let vectors = match settings.span_tagger() {
+        Some(tagger) => forms(tagger, &features)?.vectors,
+        None => Vectors::built_in(),
+    };
+    Ok(open_slots(&features, &examples, vectors))
 }
 
 /// The settings with the slots that are open by values that were held out; those that were given if there are no more than look so.
@@ -77,7 +79,7 @@ fn find(
     let mut part = Part { watch, done: 0, epochs: settings.epochs };
     let mut read = |open: &[String]| -> Result<Read> {
         let settings = settings.clone().with_open(open.to_vec());
-        let model = train_on(&cut.rest, &settings, &mut part)?.ok_or(Error::Stopped)?;
+        let model = train_on(&cut.rest, &settings, None, &mut part)?.ok_or(Error::Stopped)?;
         part.done += settings.epochs;
         part.epochs += settings.epochs;
         Ok(Read::by(&model, &cut))

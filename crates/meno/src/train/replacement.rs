@@ -5,6 +5,7 @@
 //! the corpus says the slot to have ([`KnownValue`]).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::features::{Example, Features, UNKNOWN_WORD, Vectors};
@@ -22,6 +23,15 @@ pub(super) enum Word {
     Known(u32),
     /// A synthetic one.
     New(String),
+}
+
+/// Where a word of an example comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// It was there, at this place.
+    Kept(usize),
+    /// It is of a mention that took the place of another.
+    Drawn(Word),
 }
 
 /// What mentions are replaced by.
@@ -133,8 +143,27 @@ impl<'a> Mentions<'a> {
         Mentions { settings, words, values, open, all, parts, slot_parts, rare, frequent, known }
     }
 
+    /// The words of an example with their labels, with mentions replaced in this share of all examples.
+    pub(super) fn replace(&self, example: &Example, share: f32, random: &mut Random) -> Vec<(Source, u32)> {
+        let keep = |range: Range<usize>| range.map(|i| (Source::Kept(i), example.labels[i]));
+        let (mut words, mut done) = (Vec::with_capacity(example.words.len()), 0);
+        let replaces = random.uniform() < share;
+        for (slot, range) in paired_spans(&example.labels).filter(|_| replaces) {
+            if !self.is_replaceable(slot as usize) || random.uniform() >= self.settings.mentions {
+                continue;
+            }
+            words.extend(keep(done..range.start));
+            let begin = example.labels[range.start];
+            let drawn = self.draw(slot as usize, random).into_iter();
+            words.extend(drawn.enumerate().map(|(i, word)| (Source::Drawn(word), begin + u32::from(i > 0))));
+            done = range.end;
+        }
+        words.extend(keep(done..example.words.len()));
+        words
+    }
+
     /// Whether a mention of this slot may be replaced.
-    pub(super) fn is_replaceable(&self, slot: usize) -> bool {
+    fn is_replaceable(&self, slot: usize) -> bool {
         self.is_open(slot) || !self.known[slot].is_empty()
     }
 
@@ -143,7 +172,7 @@ impl<'a> Mentions<'a> {
     }
 
     /// A mention for a slot that is replaceable.
-    pub(super) fn draw(&self, slot: usize, random: &mut Random) -> Vec<Word> {
+    fn draw(&self, slot: usize, random: &mut Random) -> Vec<Word> {
         let MentionReplacement { same_slot, any_slot, .. } = *self.settings;
         let known = |value: &[u32]| value.iter().map(|&word| Word::Known(word)).collect();
         let x = random.uniform();

@@ -56,7 +56,7 @@ impl Task for SlotGatedTask<'_> {
         self.examples[example_idx].words.len()
     }
 
-    fn begin_epoch(&mut self, _: Random) {}
+    fn begin_epoch(&mut self, _: usize, _: Random) {}
 
     fn words(&self, batch: &[usize]) -> impl Iterator<Item = u32> {
         let words = batch.iter().flat_map(|&i| self.examples[i].words.iter().copied());

@@ -1,10 +1,9 @@
 //! Training of the span tagger: word dropout, and mentions replaced by others.
 
-use super::replacement::{KnownMentions, Mentions, Word, counts};
+use super::replacement::{KnownMentions, Mentions, Source, Word, counts};
 use crate::encoder::{SpanTagger, TaggerWorkspace};
 use crate::features::{Example, Features, Form, Forms, Token, UNKNOWN_WORD};
 use crate::kernel::Kernels;
-use crate::label::paired_spans;
 use crate::nn::optimizer::Replica;
 use crate::nn::{Dropout, LossWeights, Part, Task, WordDropout};
 use crate::random::Random;
@@ -59,43 +58,24 @@ impl<'a> SpanTaggerTask<'a> {
     }
 
     fn draw(&mut self, example: &Example, random: &mut Random) -> Drawn {
-        let replacement = &self.tagger.replacement;
         let mut drawn = Drawn::default();
-        let mut done = 0;
-        let replaces = random.uniform() < replacement.utterances;
-        for (slot, range) in paired_spans(&example.labels).filter(|_| replaces) {
-            if !self.mentions.is_replaceable(slot as usize) || random.uniform() >= replacement.mentions {
-                continue;
-            }
-            drawn.keep(example, done..range.start);
-            let begin = example.labels[range.start];
-            for (i, word) in self.mentions.draw(slot as usize, random).into_iter().enumerate() {
-                drawn.tokens.push(match word {
-                    Word::Known(word) => known(word),
-                    Word::New(word) => {
-                        self.forms.push(self.looks.of(&word));
-                        Token { form: self.forms.len() as u32 - 1, ..known(UNKNOWN_WORD) }
-                    }
-                });
-                drawn.labels.push(begin + u32::from(i > 0));
-            }
-            done = range.end;
+        for (source, label) in self.mentions.replace(example, self.tagger.replacement.utterances, random) {
+            drawn.labels.push(label);
+            drawn.tokens.push(match source {
+                Source::Kept(i) => known(example.words[i]),
+                Source::Drawn(Word::Known(word)) => known(word),
+                Source::Drawn(Word::New(word)) => {
+                    self.forms.push(self.looks.of(&word));
+                    Token { form: self.forms.len() as u32 - 1, ..known(UNKNOWN_WORD) }
+                }
+            });
         }
-        drawn.keep(example, done..example.words.len());
         for token in &mut drawn.tokens {
             if self.word_dropout.drops(token.word, random) {
                 token.word = UNKNOWN_WORD;
             }
         }
         drawn
-    }
-}
-
-impl Drawn {
-    /// Takes over some words as they are.
-    fn keep(&mut self, example: &Example, range: std::ops::Range<usize>) {
-        self.tokens.extend(example.words[range.clone()].iter().copied().map(known));
-        self.labels.extend(&example.labels[range]);
     }
 }
 
@@ -119,7 +99,7 @@ impl Task for SpanTaggerTask<'_> {
         self.drawn[example_idx].tokens.len()
     }
 
-    fn begin_epoch(&mut self, mut random: Random) {
+    fn begin_epoch(&mut self, _: usize, mut random: Random) {
         self.forms.truncate(self.n_words);
         self.drawn.clear();
         for example in self.examples {

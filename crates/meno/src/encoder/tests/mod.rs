@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::label_head::Calibration;
 use super::slot_gated::{SlotGated, SlotGatedShape, Workspace};
 use crate::kernel::tests::variants;
-use crate::kernel::{Adam, Attention, AttentionGradient, BETA1, BETA2, Buffer, Dots, GateGradient, StepSize};
+use crate::kernel::{Adam, Attention, AttentionGradient, BETA2, Buffer, Dots, GateGradient, StepSize};
 use crate::kernel::{Gemm, Kernels, LANES, Right, Start, Strided, Term, padded};
 use crate::nn::gradient_check::{check_gradient, check_slope, fill, gradient, transposed};
 use crate::nn::{Batch, BiLstm, BiLstmState, Dropout, Layout, Linear, LossWeights, LstmNames, Network};
@@ -40,13 +40,18 @@ pub(crate) struct Formula {
     number: u32,
     shape: Vec<usize>,
     scale: f64,
+    #[serde(default)]
+    shift: f64,
 }
 
 impl Formula {
     pub(crate) fn values(&self) -> Vec<f32> {
         let n = self.shape.iter().product::<usize>();
         (0..n)
-            .map(|i| (self.scale * (1.7 * i as f64 + 0.9 * f64::from(self.number) + 0.3).sin()) as f32)
+            .map(|i| {
+                let wave = (1.7 * i as f64 + 0.9 * f64::from(self.number) + 0.3).sin();
+                (self.shift + self.scale * wave) as f32
+            })
             .collect()
     }
 }

@@ -552,10 +552,7 @@ fn adam_agrees_with_pytorch() {
             let norm = kernels.sum_squares(&gradient).sqrt();
             assert!((f64::from(norm) - step.gradient_norm).abs() < 1e-5, "{kernels:?}: norm {norm}");
             let scale = if norm > golden.max_norm { golden.max_norm / norm } else { 1.0 };
-            let size = StepSize {
-                rate: golden.learning_rate / (1.0 - BETA1.powi(t)),
-                second: 1.0 / (1.0 - BETA2.powi(t)),
-            };
+            let size = StepSize::new(t, golden.learning_rate, BETA2);
             let state = Adam { parameters: &mut parameters, first: &mut first, second: &mut second };
             kernels.adam(state, &gradient, scale, size);
             // A step moves a parameter by 1e-3 at most, and PyTorch clips to 2e-7 less.

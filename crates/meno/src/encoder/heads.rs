@@ -1,0 +1,243 @@
+//! The heads that find spans and name them: where a span is and which slot it fills are two questions.
+//!
+//! ```text
+//! boundary = W_p h_i + b_p     outside, begin, inside: the logits of a linear-chain CRF ([`crate::nn::crf`])
+//! slot     = W_s h_i + b_s     which one, if it is in any
+//! intent   = W_i u + b_i       of the whole utterance
+//! ```
+
+use std::ops::Range;
+
+use crate::kernel::{Buffer, Kernels, Start};
+use crate::label::parts;
+use crate::nn::crf::{Crf, N_TAGS};
+use crate::nn::{Layout, Linear, PADDING, Product, Rows, RowsMut, Tensor, cross_entropy};
+
+/// The parameters of the heads.
+#[derive(Clone, Debug)]
+pub(crate) struct SpanHeads {
+    boundary: Linear,
+    slot: Linear,
+    intent: Linear,
+    transitions: Option<Tensor>,
+}
+
+/// Logits, and after the loss their gradients in their place.
+#[derive(Default)]
+pub(crate) struct SpanHeadsState {
+    crf: Crf,
+    n_words: usize,
+    n_utterances: usize,
+    boundary_logits: Buffer,
+    slot_logits: Buffer,
+    intent_logits: Buffer,
+}
+
+/// The right answer for an utterance: its words among all of the batch, a label for each, its intent.
+pub(crate) struct Answer<'a> {
+    pub words: Range<usize>,
+    /// `0` outside, `1 + 2 slot` at the beginning and `2 + 2 slot` inside of a span.
+    pub labels: &'a [u32],
+    pub intent: u32,
+    /// How much the log likelihood of the boundaries and the cross entropy of each slot count.
+    pub slot_weight: f32,
+    /// How much the cross entropy of the intent counts.
+    pub intent_weight: f32,
+}
+
+impl SpanHeads {
+    /// The matrices; [`SpanHeads::vectors`] follows when all matrices of the network have been laid out.
+    pub(crate) fn matrices(layout: &mut Layout, word: usize, utterance: usize, [slots, intents]: [usize; 2]) -> Self {
+        let mut matrix =
+            |name, rows, columns| Linear { weight: layout.matrix(name, rows, columns), bias: None };
+        SpanHeads {
+            boundary: matrix("place.weight", word, N_TAGS),
+            slot: matrix("slot.weight", word, slots),
+            intent: matrix("intent.weight", utterance, intents),
+            transitions: None,
+        }
+    }
+
+    /// Lays out biases and transitions.
+    pub(crate) fn vectors(&mut self, layout: &mut Layout) {
+        for (name, head) in [
+            ("place.bias", &mut self.boundary),
+            ("slot.bias", &mut self.slot),
+            ("intent.bias", &mut self.intent),
+        ] {
+            head.bias = Some(layout.vector(name, head.weight.columns()));
+        }
+        self.transitions = Some(layout.vector("place.transitions", N_TAGS * N_TAGS));
+    }
+
+    /// The matrices in the order of their layout.
+    pub(crate) fn weights(&self) -> [Tensor; 3] {
+        [self.boundary, self.slot, self.intent].map(|head| head.weight)
+    }
+
+    /// The first of the vectors in the order of their layout.
+    pub(crate) fn first_vector(&self) -> Tensor {
+        self.boundary.bias.expect("laid out with the network")
+    }
+
+    fn transition_tensor(&self) -> Tensor {
+        self.transitions.expect("laid out with the network")
+    }
+
+    /// Fills the padding, which must never win a softmax.
+    pub(crate) fn pad(&self, parameters: &mut [f32]) {
+        for bias in [self.slot.bias, self.intent.bias].into_iter().flatten() {
+            bias.of_mut(parameters)[bias.columns()..].fill(PADDING);
+        }
+    }
+
+    /// Logits of the rows of words and of those of utterances; they stay in the state.
+    pub(crate) fn forward(
+        &self,
+        kernels: Kernels,
+        parameters: &[f32],
+        words: Rows<'_>,
+        utterances: Rows<'_>,
+        state: &mut SpanHeadsState,
+    ) {
+        (state.n_words, state.n_utterances) = (words.n, utterances.n);
+        for (head, x, logits) in [
+            (self.boundary, words, &mut state.boundary_logits),
+            (self.slot, words, &mut state.slot_logits),
+            (self.intent, utterances, &mut state.intent_logits),
+        ] {
+            let row = head.weight.width();
+            let logits = logits.reserve(x.n * row);
+            head.forward(kernels, parameters, x, RowsMut { data: logits, row });
+        }
+    }
+
+    /// Logits of where each word stands: outside of all spans, at the beginning or inside of one.
+    pub(crate) fn boundary_logits<'s>(
+        &self,
+        state: &'s SpanHeadsState,
+    ) -> impl ExactSizeIterator<Item = [f32; N_TAGS]> + use<'s> {
+        rows(&state.boundary_logits, state.n_words, self.boundary.weight).map(three)
+    }
+
+    /// What the CRF adds to the logits where one boundary tag follows another, a row for each of the former.
+    pub(crate) fn transitions(&self, parameters: &[f32]) -> [[f32; N_TAGS]; N_TAGS] {
+        let transitions = self.transition_tensor().of(parameters);
+        std::array::from_fn(|from| three(&transitions[from * N_TAGS..]))
+    }
+
+    /// Logits of the slot that each word would fill.
+    pub(crate) fn slot_logits<'s>(
+        &self,
+        state: &'s SpanHeadsState,
+    ) -> impl ExactSizeIterator<Item = &'s [f32]> + use<'s> {
+        rows(&state.slot_logits, state.n_words, self.slot.weight)
+    }
+
+    /// Logits of the intent of each utterance.
+    pub(crate) fn intent_logits<'s>(
+        &self,
+        state: &'s SpanHeadsState,
+    ) -> impl ExactSizeIterator<Item = &'s [f32]> + use<'s> {
+        rows(&state.intent_logits, state.n_utterances, self.intent.weight)
+    }
+
+    /// The loss of the last forward pass, and in place of the logits its gradient. That of the transitions is added to the
+    /// gradients of vectors, which follow so many numbers of matrices.
+    pub(crate) fn loss<'a>(
+        &self,
+        kernels: Kernels,
+        parameters: &[f32],
+        answers: impl Iterator<Item = Answer<'a>>,
+        state: &mut SpanHeadsState,
+        (matrices, d_vectors): (usize, &mut [f32]),
+    ) -> f64 {
+        let [boundaries, slots, intents] = self.weights().map(Tensor::width);
+        let slot_logits = &mut state.slot_logits[..state.n_words * slots];
+        let intent_logits = &mut state.intent_logits[..state.n_utterances * intents];
+        // A corpus may have no slot.
+        if slots > 0 {
+            kernels.softmax(slots, slot_logits);
+        }
+        kernels.softmax(intents, intent_logits);
+        let d_transitions = self.transition_tensor().after(matrices).of_mut(d_vectors);
+        let transitions = self.transitions(parameters);
+        let mut loss = 0.0;
+        for (utterance, Answer { words, labels, intent, slot_weight, intent_weight }) in answers.enumerate() {
+            assert_eq!(labels.len(), words.len(), "one label for each word");
+            let logits = &mut state.boundary_logits[words.start * boundaries..words.end * boundaries];
+            state.crf.forward_backward(logits.chunks_exact(boundaries).map(three), &transitions);
+            let gold = labels.iter().map(|&label| parts(label).0);
+            let d_logits = logits.chunks_exact_mut(boundaries);
+            loss += f64::from(slot_weight) * state.crf.loss(gold, slot_weight, d_logits, d_transitions);
+            for (i, &label) in words.zip(labels) {
+                let row = &mut slot_logits[i * slots..][..slots];
+                match parts(label) {
+                    (_, None) => row.fill(0.0),
+                    (_, Some(slot)) => {
+                        loss += f64::from(slot_weight) * cross_entropy(row, slot, slot_weight);
+                    }
+                }
+            }
+            let row = &mut intent_logits[utterance * intents..][..intents];
+            loss += f64::from(intent_weight) * cross_entropy(row, intent, intent_weight);
+        }
+        loss
+    }
+
+    /// The gradients of the rows of words and of utterances after the loss, and those of the biases.
+    pub(crate) fn backward(
+        &self,
+        kernels: Kernels,
+        transposed: &[f32],
+        state: &SpanHeadsState,
+        (d_words, d_utterances): (RowsMut<'_>, RowsMut<'_>),
+        (matrices, d_vectors): (usize, &mut [f32]),
+    ) {
+        let [boundary, slot, intent] = self.d_logits(state);
+        let RowsMut { data, row } = d_words;
+        let to = RowsMut { data: &mut *data, row };
+        self.boundary.backward_input(kernels, transposed, boundary, to, Start::Zero);
+        self.slot.backward_input(kernels, transposed, slot, RowsMut { data, row }, Start::Sum);
+        self.intent.backward_input(kernels, transposed, intent, d_utterances, Start::Zero);
+        for (head, dy) in [(self.boundary, boundary), (self.slot, slot), (self.intent, intent)] {
+            if head.weight.columns() > 0 {
+                head.backward_bias(kernels, dy, matrices, d_vectors);
+            }
+        }
+    }
+
+    fn d_logits<'s>(&self, state: &'s SpanHeadsState) -> [Rows<'s>; 3] {
+        let [boundary, slot, intent] = self.weights().map(Tensor::width);
+        [
+            Rows { data: &state.boundary_logits, n: state.n_words, row: boundary },
+            Rows { data: &state.slot_logits, n: state.n_words, row: slot },
+            Rows { data: &state.intent_logits, n: state.n_utterances, row: intent },
+        ]
+    }
+
+    /// The two sides of the gradient of each matrix.
+    pub(crate) fn products<'s>(
+        &self,
+        words: Rows<'s>,
+        utterances: Rows<'s>,
+        state: &'s SpanHeadsState,
+    ) -> [Product<'s>; 3] {
+        let ([boundary, slot, intent], weights) = (self.d_logits(state), self.weights());
+        [
+            Product { weight: weights[0], x: words, dy: boundary },
+            Product { weight: weights[1], x: words, dy: slot },
+            Product { weight: weights[2], x: utterances, dy: intent },
+        ]
+    }
+}
+
+/// The first three numbers of a row.
+fn three(row: &[f32]) -> [f32; N_TAGS] {
+    std::array::from_fn(|tag| row[tag])
+}
+
+/// Rows of logits without their padding.
+fn rows(logits: &Buffer, n: usize, head: Tensor) -> impl ExactSizeIterator<Item = &[f32]> {
+    (0..n).map(move |row| &logits[row * head.width()..][..head.columns()])
+}
