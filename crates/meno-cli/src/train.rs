@@ -11,11 +11,11 @@ use std::time::Duration;
 use meno::decision::{Expected, Growth, Policy, PolicySettings, Threshold, Trust};
 use meno::engine::Record;
 use meno::metrics::{Mode, Report};
+use meno::pretrained::Pretrained;
 use meno::train::{
     Architecture, Checkpoint, Options, Outcome, TrainSettings, UNDETERMINED, check, fit, language,
     looks_open, with_open_slots,
 };
-use meno::pretrained::Pretrained;
 use meno::{Error, Model, Result, atomic};
 use serde::Serialize;
 
@@ -194,11 +194,8 @@ impl Job {
         }
         let encoder = args.encoder.as_deref().map(Pretrained::open).transpose()?;
         let mut settings = settings(&args, resume.as_ref(), encoder.as_ref())?;
-        let architecture = if settings.is_span_level() {
-            ArchitectureName::SpanTagger
-        } else {
-            ArchitectureName::SlotGated
-        };
+        let architecture =
+            if settings.is_span_level() { ArchitectureName::SpanTagger } else { ArchitectureName::SlotGated };
         let policy = args.threshold.settings(architecture)?;
         atomic::demand_writable(&output)?;
         let data = TrainingData::read(&path, args.columns.layout()?, args.describe.as_deref(), &settings)?;
@@ -321,11 +318,7 @@ impl Job {
 }
 
 /// The settings of the architecture, of the file or of the training that goes on, with what was typed.
-fn settings(
-    args: &Args,
-    resume: Option<&Checkpoint>,
-    encoder: Option<&Pretrained>,
-) -> Result<TrainSettings> {
+fn settings(args: &Args, resume: Option<&Checkpoint>, encoder: Option<&Pretrained>) -> Result<TrainSettings> {
     let is_regularized = args.plain || args.calibrate || args.calibration.is_typed();
     let architecture = args.architecture.unwrap_or(if is_regularized {
         ArchitectureName::SlotGated

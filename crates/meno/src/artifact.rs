@@ -485,7 +485,8 @@ fn transformer(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encode
     let shape: TransformerTaggerShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
     let concepts = document.concepts.as_ref().ok_or_else(|| damaged("nothing on concepts"))?;
     let n_words = document.vocabulary.len();
-    check_counts(document, [n_words, n_paired(shape.slots), shape.intents])?;
+    let n_labels = n_paired(shape.slots);
+    check_counts(document, [n_words, n_labels, shape.intents])?;
     shape.check().map_err(damaged)?;
     demand_paired(document)?;
     let alphabet = alphabet(concepts)?;
@@ -494,6 +495,7 @@ fn transformer(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encode
     };
     let pieces = WordPieces::new(vocabulary.clone(), settings.clone()).map_err(damaged)?;
     let whole = pieces.len() <= shape.encoder.vocabulary
+        && shape.labels.is_none_or(|labels| labels.n == n_labels)
         && concepts.outside_penalty.is_finite()
         && concepts.lexicon.is_whole(n_words, shape.slots);
     if !whole {
@@ -503,7 +505,9 @@ fn transformer(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encode
     let mut parameters = weights(network.layout(), tensors)?;
     network.pad(&mut parameters);
     let forms = Forms { alphabet, vectors: None, pieces: Some(Arc::new(pieces)) };
-    Ok((Encoder::Transformer(Arc::new(TransformerEncoder { network, parameters })), Some(forms)))
+    let bounds = document.training.settings.calibration().map(|calibration| calibration.bounds);
+    let encoder = TransformerEncoder { network, parameters, calibration: bounds.unwrap_or_default() };
+    Ok((Encoder::Transformer(Arc::new(encoder)), Some(forms)))
 }
 
 /// How many labels so many slots have, if each has two.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Buffer, Calibrate, CalibrateGradient, Dirichlets, Gemm, Kernels, LANES};
 use crate::kernel::{Right, Start, Strided, Term};
-use crate::nn::{Batch, Linear, Parameters, Product, Rows, RowsMut, Tensor, cross_entropy};
+use crate::nn::{Linear, Parameters, Product, Rows, RowsMut, Tensor, cross_entropy};
 
 /// How logits become concentrations.
 ///
@@ -192,26 +192,23 @@ impl LabelHead {
         loss
     }
 
-    /// Minus `weight` times the mean entropy of each utterance; its gradient joins that of the logits.
+    /// Minus `weight` times the mean entropy of the words of an utterance; its gradient joins that of the logits.
     pub(crate) fn entropy_loss(
         &self,
         kernels: Kernels,
-        batch: &Batch,
+        words: Range<usize>,
         weight: f32,
         state: &mut LabelState,
     ) -> f64 {
         let row = self.row();
+        let each = -weight / words.len() as f32;
         let mut loss = 0.0;
-        for utterance in 0..batch.len() {
-            let rows = batch.rows(utterance);
-            let each = -weight / rows.len() as f32;
-            for i in rows {
-                loss += f64::from(each) * f64::from(state.entropy[i]);
-                let at = i * row..(i + 1) * row;
-                kernels.add_scaled(each, &state.ln_alpha[at.clone()], &mut state.logits[at.clone()]);
-                for d_taken in &mut state.taken[at] {
-                    *d_taken *= each;
-                }
+        for i in words {
+            loss += f64::from(each) * f64::from(state.entropy[i]);
+            let at = i * row..(i + 1) * row;
+            kernels.add_scaled(each, &state.ln_alpha[at.clone()], &mut state.logits[at.clone()]);
+            for d_taken in &mut state.taken[at] {
+                *d_taken *= each;
             }
         }
         loss

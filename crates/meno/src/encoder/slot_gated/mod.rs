@@ -232,10 +232,12 @@ impl SlotGated {
             let row = &mut intent_logits[utterance * intents..][..intents];
             loss += f64::from(weights.intent) * cross_entropy(row, gold_intent, weights.intent);
         }
-        let entropy = second.map(|second| {
-            self.slot.entropy_loss(kernels, &w.batch, weights.slots * second.lambda, &mut w.slot)
+        let entropy = second.map_or(0.0, |second| {
+            let weight = weights.slots * second.lambda;
+            let utterances = (0..w.batch.len()).map(|utterance| w.batch.rows(utterance));
+            utterances.map(|words| self.slot.entropy_loss(kernels, words, weight, &mut w.slot)).sum()
         });
-        loss + entropy.unwrap_or(0.0)
+        loss + entropy
     }
 
     /// The width of a hidden state of both directions.
