@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +19,10 @@ use meno::metrics::calibration_error::Reliability;
 use meno::metrics::new_concepts::NewConceptScores;
 use meno::syntax::{Syntax, phrase};
 use meno::train::{
-    Architecture, CalibrationSettings, EpochReport, Options, Outcome, Progress, TrainSettings, Watch, fit,
+    CalibrationSettings, EpochReport, Options, Outcome, Progress, TrainSettings, Watch, fit,
 };
 use meno::uncertainty::Score;
+use meno::pretrained::Pretrained;
 use meno::{Error, Model, Result};
 
 use crate::Dataset;
@@ -90,7 +92,7 @@ impl PaperSettings {
     /// The settings of one training.
     pub fn training(&self, kind: Kind, seed: u64) -> TrainSettings {
         let calibrate = (kind == Kind::Calibrated).then_some(self.calibrate);
-        TrainSettings { architecture: Architecture::SlotGated(calibrate), seed, ..self.train.clone() }
+        TrainSettings { seed, ..self.train.clone().with_calibration(calibrate) }
     }
 }
 
@@ -259,14 +261,15 @@ pub struct Curves {
 /// At most this many scores and points are kept for pictures.
 const SAMPLE: usize = 1000;
 
-/// Trains a model on one thread. `step` is told the share that is done, and stops the training by `false`.
+/// Trains a model on one thread, on a pretrained encoder if the settings want one. `step` is told the share that is done, and stops the training by `false`.
 pub fn train(
     dataset: &Dataset,
     settings: &TrainSettings,
+    encoder: Option<Arc<Pretrained>>,
     step: &mut (dyn FnMut(f64) -> bool + Send),
 ) -> Result<Option<Box<Model>>> {
     let policy = PolicySettings { phrases: PhraseRules::None, ..PolicySettings::default() };
-    let options = Options { policy, trust: false, ..Options::default() };
+    let options = Options { policy, trust: false, encoder, ..Options::default() };
     match fit(&dataset.train, &dataset.valid, settings, options, &mut Share(step))? {
         Outcome::Finished(model) => Ok(Some(model)),
         Outcome::Stopped { .. } => Ok(None),

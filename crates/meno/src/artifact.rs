@@ -452,7 +452,8 @@ fn transformer(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encode
     let shape: TransformerTaggerShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
     let concepts = document.concepts.as_ref().ok_or_else(|| damaged("nothing on concepts"))?;
     let n_words = document.vocabulary.len();
-    check_counts(document, [n_words, n_paired(shape.slots), shape.intents])?;
+    let n_labels = n_paired(shape.slots);
+    check_counts(document, [n_words, n_labels, shape.intents])?;
     shape.check().map_err(damaged)?;
     demand_paired(document)?;
     let alphabet = alphabet(concepts)?;
@@ -466,6 +467,7 @@ fn transformer(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encode
         }
     };
     let whole = pieces.len() <= shape.encoder.vocabulary
+        && shape.labels.is_none_or(|labels| labels.n == n_labels)
         && concepts.outside_penalty.is_finite()
         && concepts.lexicon.is_whole(n_words, shape.slots);
     if !whole {
@@ -478,7 +480,9 @@ fn transformer(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encode
     network.pad(&mut parameters);
     let int8 = has_8_bits.then(|| weights::read_int8(&network, tensors)).transpose()?;
     let forms = Forms { alphabet, vectors: None, pieces: Some(Arc::new(pieces)) };
-    Ok((Encoder::Transformer(Arc::new(TransformerEncoder { network, parameters, int8 })), Some(forms)))
+    let bounds = document.training.settings.calibration().map(|calibration| calibration.bounds);
+    let encoder = TransformerEncoder { network, parameters, int8, calibration: bounds.unwrap_or_default() };
+    Ok((Encoder::Transformer(Arc::new(encoder)), Some(forms)))
 }
 
 /// How many labels so many slots have, if each has two.

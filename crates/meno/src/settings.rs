@@ -120,6 +120,17 @@ pub struct TransformerSettings {
     /// How mentions are replaced by others in the epochs before.
     #[serde(rename = "substitution")]
     pub replacement: MentionReplacement,
+    /// Whether it labels words, as the paper's tagger does, and does not find spans.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<LabelSettings>,
+}
+
+/// What only a pretrained encoder that labels words has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LabelSettings {
+    /// The entropy regularizer, if it is to be calibrated.
+    pub calibration: Option<CalibrationSettings>,
 }
 
 impl Default for TransformerSettings {
@@ -134,6 +145,7 @@ impl Default for TransformerSettings {
             plain_rate: 0.5,
             outside_penalty: 2.0,
             replacement: MentionReplacement { utterances: 0.3, ..MentionReplacement::default() },
+            labels: None,
         }
     }
 }
@@ -270,6 +282,34 @@ impl TrainSettings {
         }
     }
 
+    /// The tagger of the paper on a pretrained encoder: a label for each word, and no mention is replaced.
+    pub fn labels_on(encoder: &Pretrained, calibration: Option<CalibrationSettings>) -> Self {
+        let base = TrainSettings::transformer(encoder);
+        let transformer = TransformerSettings {
+            encoder: encoder.fingerprint(),
+            plain_epochs: 0.0,
+            outside_penalty: 0.0,
+            replacement: MentionReplacement { utterances: 0.0, ..MentionReplacement::default() },
+            labels: Some(LabelSettings { calibration }),
+            ..TransformerSettings::default()
+        };
+        // As much as the sum over an utterance of ten words.
+        let slot_weight = 10.0;
+        TrainSettings { epochs: 6, slot_weight, architecture: Architecture::Transformer(transformer), ..base }
+    }
+
+    /// The same with or without the entropy regularizer, for a tagger that labels words.
+    pub fn with_calibration(mut self, calibration: Option<CalibrationSettings>) -> Self {
+        match &mut self.architecture {
+            Architecture::SlotGated(settings) => *settings = calibration,
+            Architecture::Transformer(TransformerSettings { labels: Some(labels), .. }) => {
+                labels.calibration = calibration;
+            }
+            Architecture::SpanTagger(_) | Architecture::Transformer(_) => {}
+        }
+        self
+    }
+
     /// The same with these slots open, for a tagger that finds spans.
     pub fn with_open(mut self, slots: Vec<String>) -> Self {
         match &mut self.architecture {
@@ -282,7 +322,11 @@ impl TrainSettings {
 
     /// Whether the tagger finds whole spans, and does not label words.
     pub fn is_span_level(&self) -> bool {
-        !matches!(self.architecture, Architecture::SlotGated(_))
+        match &self.architecture {
+            Architecture::SlotGated(_) => false,
+            Architecture::SpanTagger(_) => true,
+            Architecture::Transformer(settings) => settings.labels.is_none(),
+        }
     }
 
     /// How mentions are replaced, if that is done.
@@ -323,7 +367,8 @@ impl TrainSettings {
     pub fn calibration(&self) -> Option<CalibrationSettings> {
         match &self.architecture {
             Architecture::SlotGated(calibration) => *calibration,
-            Architecture::SpanTagger(_) | Architecture::Transformer(_) => None,
+            Architecture::SpanTagger(_) => None,
+            Architecture::Transformer(settings) => settings.labels.and_then(|labels| labels.calibration),
         }
     }
 
@@ -409,6 +454,8 @@ impl TransformerSettings {
         if !(0.0..=0.9).contains(&self.warm_up) {
             return refuse(format!("warm_up is {}", self.warm_up), "it is a share from 0 to 0.9");
         }
+        let calibration = self.labels.and_then(|labels| labels.calibration);
+        calibration.as_ref().map_or(Ok(()), CalibrationSettings::check)?;
         self.replacement.check()
     }
 }

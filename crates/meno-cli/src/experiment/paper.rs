@@ -23,6 +23,7 @@ Examples:
   meno experiment paper --data data/atis --seeds 10 --out atis
   meno experiment paper --data data/atis --seeds 1 --quick --out look    a first look
   meno experiment paper --data data/concepts --out concepts --ood new
+  meno experiment paper --data data/atis --encoder minilm --quick --epochs 12 --seeds 3 --out atis-minilm
 
 DIR has train, valid, test and a set of new concepts, whose words are labelled `B-unknown I-unknown` in seq.out and
 have their true slots in seq.true. For each seed a calibrated and a plain model are trained; each method's threshold is
@@ -51,11 +52,12 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args, style: Style) -> Result<ExitCode> {
-    let mut settings = args.run.settings(args.quick)?;
+    let encoder = args.run.encoder()?;
+    let mut settings = args.run.settings(args.quick, encoder.as_deref())?;
     if args.quick {
         settings.train.epochs = settings.train.epochs.div_ceil(2);
     }
-    let runs = Runs::new(&args.run)?;
+    let runs = Runs::new(&args.run, encoder)?;
     let seeds: Vec<u64> = (1..=args.seeds.get() as u64).collect();
     let task = |&seed: &u64, kind: Kind| Task {
         name: format!("{seed}-{}", kind.name()),

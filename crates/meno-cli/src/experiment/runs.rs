@@ -8,10 +8,12 @@ use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use meno::corpus::{self, Corpus};
 use meno::metrics::Mode;
-use meno::train::{Architecture, TrainSettings};
+use meno::train::TrainSettings;
+use meno::pretrained::Pretrained;
 use meno::{Error, Model, Result, atomic};
 use meno_experiment::paper::{Kind, Method, ModelRun, PaperSettings, demand_new_concepts, evaluate, train};
 use meno_experiment::{Dataset, in_parallel};
@@ -40,6 +42,9 @@ pub struct RunArgs {
     /// Points of valid F1 that a threshold may cost (1).
     #[arg(long, value_name = "X")]
     budget: Option<f64>,
+    /// A folder with a pretrained encoder of the BERT family, as Hugging Face has it, in the place of the paper's network.
+    #[arg(long, value_name = "FOLDER")]
+    encoder: Option<PathBuf>,
     #[command(flatten)]
     train: TrainArgs,
     #[command(flatten)]
@@ -47,13 +52,17 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
+    /// The pretrained encoder, if one was named.
+    pub fn encoder(&self) -> Result<Option<Arc<Pretrained>>> {
+        Ok(self.encoder.as_deref().map(Pretrained::open).transpose()?.map(Arc::new))
+    }
+
     /// The settings that were typed, over the defaults.
-    pub fn settings(&self, quick: bool) -> Result<PaperSettings> {
+    pub fn settings(&self, quick: bool, encoder: Option<&Pretrained>) -> Result<PaperSettings> {
         let base = PaperSettings::default();
         let calibrate = self.calibration.over(base.calibrate);
-        let train = self
-            .train
-            .over(TrainSettings { architecture: Architecture::SlotGated(Some(calibrate)), ..base.train });
+        let defaults = encoder.map_or(base.train, |encoder| TrainSettings::labels_on(encoder, None));
+        let train = self.train.over(defaults.with_calibration(Some(calibrate)));
         let budget = self.budget.unwrap_or(base.budget);
         if !(0.0..=100.0).contains(&budget) {
             return Err(Error::Setting {
@@ -62,8 +71,7 @@ impl RunArgs {
             });
         }
         train.check()?;
-        let train = TrainSettings { architecture: Architecture::SlotGated(None), ..train };
-        Ok(PaperSettings { train, calibrate, budget, quick })
+        Ok(PaperSettings { train: train.with_calibration(None), calibrate, budget, quick })
     }
 }
 
@@ -87,6 +95,7 @@ impl Task {
 /// The data, and the folder for results.
 pub struct Runs<'a> {
     args: &'a RunArgs,
+    encoder: Option<Arc<Pretrained>>,
     dataset: Dataset,
     new_concepts: Corpus,
     /// The name of the set of new concepts.
@@ -114,7 +123,7 @@ struct Evaluated {
 
 impl<'a> Runs<'a> {
     /// Reads the data and makes the folder.
-    pub fn new(args: &'a RunArgs) -> Result<Self> {
+    pub fn new(args: &'a RunArgs, encoder: Option<Arc<Pretrained>>) -> Result<Self> {
         let ood = find_new_concepts(&args.data, args.ood.as_deref())?;
         let new_concepts = corpus::read_split(&args.data, &ood)?;
         demand_new_concepts(&new_concepts)?;
@@ -129,7 +138,7 @@ impl<'a> Runs<'a> {
             test: dataset.test.fingerprint(),
             new_concepts: new_concepts.fingerprint(),
         };
-        Ok(Runs { args, dataset, new_concepts, ood, data })
+        Ok(Runs { args, encoder, dataset, new_concepts, ood, data })
     }
 
     /// Does what is not done yet; `None` if Ctrl-C stopped it.
@@ -186,7 +195,8 @@ impl<'a> Runs<'a> {
         let model = match self.trained(&path, task)? {
             Some(model) => model,
             None => {
-                let trained = train(&self.dataset, &task.training(), &mut |done| step(training * done))?;
+                let step = &mut |done| step(training * done);
+                let trained = train(&self.dataset, &task.training(), self.encoder.clone(), step)?;
                 let Some(model) = trained else { return Ok(false) };
                 let _saving = interrupt.saving();
                 model.save(&path)?;

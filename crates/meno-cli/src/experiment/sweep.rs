@@ -90,8 +90,9 @@ impl Over {
 
 /// Runs the command.
 pub fn run(args: Args, style: Style) -> Result<ExitCode> {
-    let settings = args.run.settings(true)?;
-    let runs = Runs::new(&args.run)?;
+    let encoder = args.run.encoder()?;
+    let settings = args.run.settings(true, encoder.as_deref())?;
+    let runs = Runs::new(&args.run, encoder)?;
     let over = args.over;
     let seeds: Vec<u64> = (1..=args.seeds.get() as u64).collect();
     let task = |value: f32, seed: u64| Task {

@@ -4,6 +4,8 @@
 //! folder here, a variant of each, an architecture in the model file and a golden; the compiler lists the rest.
 
 mod heads;
+mod label_head;
+mod labels;
 mod slot_gated;
 mod span_tagger;
 mod transformer;
@@ -17,12 +19,17 @@ use crate::features::{Features, Form, Token};
 use crate::kernel::{Instructions, Kernels};
 use crate::nn::{Layout, Network, Parameters};
 
-pub use slot_gated::{Calibration, SlotGated, SlotGatedShape, Workspace};
-pub(crate) use slot_gated::{EntropyLoss, Prepared, SlotGatedEncoder, SlotGatedSession};
+pub use label_head::Calibration;
+pub(crate) use label_head::EntropyLoss;
+pub(crate) use labels::{LabelTagger, Labelled, Reading};
+pub(crate) use slot_gated::{Prepared, SlotGatedEncoder, SlotGatedSession};
+pub use slot_gated::{SlotGated, SlotGatedShape, Workspace};
 pub(crate) use span_tagger::{SpanTagger, SpanTaggerShape, TaggerWorkspace};
 pub(crate) use span_tagger::{SpanTaggerEncoder, SpanTaggerSession};
 pub(crate) use transformer::{Int8Weights, TransformerEncoder, TransformerSession};
-pub(crate) use transformer::{Sequence, TransformerTagger, TransformerTaggerShape, TransformerWorkspace};
+pub(crate) use transformer::{
+    Labels, Sequence, TransformerTagger, TransformerTaggerShape, TransformerWorkspace,
+};
 
 /// What turns words into emissions; cheap to clone.
 #[derive(Clone, Debug)]
@@ -31,7 +38,7 @@ pub(crate) enum Encoder {
     SlotGated(Arc<SlotGatedEncoder>),
     /// A BiLSTM whose heads say where spans are and which slots they fill.
     SpanTagger(Arc<SpanTaggerEncoder>),
-    /// A pretrained encoder of the BERT family with the same heads.
+    /// A pretrained encoder of the BERT family with such heads or such labels.
     Transformer(Arc<TransformerEncoder>),
 }
 

@@ -5,14 +5,13 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
+use super::Model;
 use super::states::{Mahalanobis, Neighbours, States};
-use super::{MAX_WORDS, Model};
-use crate::encoder::{Encoder, Prepared, SlotGated, SlotGatedEncoder, Workspace};
+use crate::encoder::{LabelTagger, Labelled, Reading};
 use crate::kernel::Kernels;
 use crate::math::{largest, sum_exp_precisely};
-use crate::nn::{Dropout, Network, Parameters};
+use crate::nn::{Dropout, Parameters};
 use crate::random::Random;
 use crate::uncertainty::Score;
 use crate::utterance::{Corpus, Utterance};
@@ -100,8 +99,7 @@ pub struct Assessed {
 /// Assesses utterances by several measures at once.
 pub struct Assessor<'m> {
     model: &'m Model,
-    encoder: &'m SlotGatedEncoder,
-    network: &'m SlotGated,
+    tagger: LabelTagger<'m>,
     kernels: Kernels,
     measures: Vec<Measure>,
     mahalanobis: Option<Mahalanobis>,
@@ -112,7 +110,7 @@ pub struct Assessor<'m> {
 impl<'m> Assessor<'m> {
     /// For these measures; those that compare states with the ones of training words need `train`.
     pub fn new(model: &'m Model, measures: &[Measure], train: &Corpus, seed: u64) -> Result<Self> {
-        let Encoder::SlotGated(encoder) = &model.encoder else {
+        let Some(tagger) = LabelTagger::of(&model.encoder, &model.features) else {
             return Err(Error::Architecture {
                 problem: "the measures are of words, but the model scores whole spans".to_owned(),
                 hint: "train a slot-gated model".to_owned(),
@@ -121,8 +119,7 @@ impl<'m> Assessor<'m> {
         let kernels = Kernels::best();
         let mut assessor = Assessor {
             model,
-            encoder,
-            network: &encoder.network,
+            tagger,
             kernels,
             measures: measures.to_vec(),
             mahalanobis: None,
@@ -142,13 +139,8 @@ impl<'m> Assessor<'m> {
         Ok(assessor)
     }
 
-    fn prepared(&self) -> Arc<Prepared> {
-        self.encoder.prepare(self.kernels)
-    }
-
-    fn word_ids(&self, utterance: &Utterance) -> Vec<u32> {
-        let Model { normalizer, features, .. } = self.model;
-        utterance.words.iter().map(|word| features.word(normalizer.vocabulary_form(word))).collect()
+    fn read(&self, utterance: &Utterance) -> Vec<Reading> {
+        self.tagger.read(&utterance.words, &self.model.normalizer, &self.model.features)
     }
 
     /// What it assesses by.
@@ -158,15 +150,13 @@ impl<'m> Assessor<'m> {
 
     /// The hidden states of the words of a corpus with the ids of their labels.
     fn states(&self, corpus: &Corpus) -> States {
-        let network = self.network;
-        let mut states = States::new(2 * network.shape().hidden);
-        let prepared = self.prepared();
-        let mut w = Workspace::default();
+        let mut states = States::new(self.tagger.width());
+        let mut labelled = Labelled::default();
         for utterance in &corpus.utterances {
-            let words = self.word_ids(utterance);
-            for (words, labels) in words.chunks(MAX_WORDS).zip(utterance.labels.chunks(MAX_WORDS)) {
-                network.infer(self.kernels, &self.encoder.parameters, &prepared, words, &mut w);
-                for (state, label) in network.states(&w).zip(labels) {
+            let mut labels = utterance.labels.iter();
+            for reading in self.read(utterance) {
+                self.tagger.label(self.kernels, &reading, &mut labelled);
+                for (state, label) in labelled.states.rows().zip(&mut labels) {
                     if let Some(label) = self.model.features.labels.id(label) {
                         states.push(label, state);
                     }
@@ -188,30 +178,29 @@ impl<'m> Assessor<'m> {
     }
 
     fn assess_unperturbed(&self, utterances: &[Utterance]) -> Vec<Assessed> {
-        let prepared = self.prepared();
-        let mut w = Workspace::default();
+        let mut labelled = Labelled::default();
         let mut row = Vec::new();
         utterances
             .iter()
             .map(|utterance| {
                 let mut assessed =
                     Assessed { uncertainty: vec![Vec::new(); self.measures.len()], ..Assessed::default() };
-                let words = self.word_ids(utterance);
-                for (words, labels) in words.chunks(MAX_WORDS).zip(utterance.labels.chunks(MAX_WORDS)) {
-                    let network = self.network;
-                    network.infer(self.kernels, &self.encoder.parameters, &prepared, words, &mut w);
-                    self.choose(&w, labels, &mut assessed);
-                    for state in network.states(&w) {
+                let mut labels = &utterance.labels[..];
+                for reading in self.read(utterance) {
+                    let (these, rest) = labels.split_at(reading.len());
+                    labels = rest;
+                    self.tagger.label(self.kernels, &reading, &mut labelled);
+                    self.choose(&labelled, these, &mut assessed);
+                    for state in labelled.states.rows() {
                         self.assess_state(state, &mut assessed);
                     }
                     // As precise as a worker, so that a threshold means the same to both.
                     for (measure, uncertainty) in self.measures.iter().zip(&mut assessed.uncertainty) {
                         if *measure == Measure::Logits(Score::Entropy) {
-                            let entropies = network.entropies(self.kernels, &prepared, &mut w);
-                            uncertainty.extend(entropies.iter().map(|&entropy| f64::from(entropy)));
+                            uncertainty.extend(labelled.entropies.iter().map(|&entropy| f64::from(entropy)));
                         }
                     }
-                    for ln_alpha in network.concentrations(self.kernels, &prepared, &mut w) {
+                    for ln_alpha in labelled.concentrations.rows() {
                         for (measure, uncertainty) in self.measures.iter().zip(&mut assessed.uncertainty) {
                             if let Measure::Logits(score) = measure
                                 && *score != Score::Entropy
@@ -226,8 +215,8 @@ impl<'m> Assessor<'m> {
             .collect()
     }
 
-    fn choose(&self, w: &Workspace, labels: &[String], assessed: &mut Assessed) {
-        for (logits, label) in self.network.slot_logits(w).zip(labels) {
+    fn choose(&self, labelled: &Labelled, labels: &[String], assessed: &mut Assessed) {
+        for (logits, label) in labelled.logits.rows().zip(labels) {
             let Some((choice, largest)) = largest(logits) else { continue };
             let exponentials = logits.iter().map(|&m| f64::from(m - largest).exp());
             let sum: f64 = exponentials.clone().sum();
@@ -262,20 +251,28 @@ impl<'m> Assessor<'m> {
         utterances: &[Utterance],
         assessed: &mut [Assessed],
     ) {
-        let words: Vec<Vec<u32>> = utterances.iter().map(|utterance| self.word_ids(utterance)).collect();
+        let readings: Vec<Vec<Reading>> = utterances.iter().map(|utterance| self.read(utterance)).collect();
         let mut moments: Vec<Vec<(f64, f64)>> =
-            words.iter().map(|words| vec![(0.0, 0.0); words.len()]).collect();
-        let mut w = Workspace::default();
+            utterances.iter().map(|utterance| vec![(0.0, 0.0); utterance.words.len()]).collect();
+        let mut labelled = Labelled::default();
         for pass in 0..PASSES as u64 {
             let random = Random::new(self.seed).fork(100 + pass);
             let noisy = (measure == Measure::Noise).then(|| self.noisy(random.fork(0)));
-            let parameters = noisy.as_ref().unwrap_or(&self.encoder.parameters);
+            let parameters = noisy.as_ref().unwrap_or(self.tagger.parameters());
             let mut dropout =
                 (measure == Measure::Dropout).then(|| Dropout { rate: DROPOUT, random: random.fork(1) });
-            for ((words, assessed), moments) in words.iter().zip(&*assessed).zip(&mut moments) {
-                let pieces = words.chunks(MAX_WORDS).zip(assessed.first_choices.chunks(MAX_WORDS));
-                for ((words, choices), moments) in pieces.zip(moments.chunks_mut(MAX_WORDS)) {
-                    self.add_pass(parameters, dropout.as_mut(), words, choices, moments, &mut w);
+            for ((readings, assessed), moments) in readings.iter().zip(&*assessed).zip(&mut moments) {
+                let mut words = assessed.first_choices.iter().zip(moments);
+                for reading in readings {
+                    let dropout = dropout.as_mut();
+                    self.tagger.disturb(self.kernels, parameters, dropout, reading, &mut labelled);
+                    for (logits, (&choice, (sum, squares))) in labelled.logits.rows().zip(&mut words) {
+                        let top = largest(logits).map_or(0.0, |(_, top)| top);
+                        let p =
+                            f64::from(logits[choice as usize] - top).exp() / sum_exp_precisely(logits, top);
+                        *sum += p;
+                        *squares += p * p;
+                    }
                 }
             }
         }
@@ -286,32 +283,7 @@ impl<'m> Assessor<'m> {
         }
     }
 
-    fn add_pass(
-        &self,
-        parameters: &Parameters,
-        dropout: Option<&mut Dropout>,
-        words: &[u32],
-        choices: &[u32],
-        moments: &mut [(f64, f64)],
-        w: &mut Workspace,
-    ) {
-        let network = self.network;
-        network.forward(self.kernels, parameters, std::iter::once(words), dropout, w);
-        for ((logits, &choice), (sum, squares)) in network.slot_logits(w).zip(choices).zip(moments) {
-            let top = largest(logits).map_or(0.0, |(_, top)| top);
-            let p = f64::from(logits[choice as usize] - top).exp() / sum_exp_precisely(logits, top);
-            *sum += p;
-            *squares += p * p;
-        }
-    }
-
     fn noisy(&self, mut random: Random) -> Parameters {
-        let mut noisy = self.encoder.parameters.clone();
-        for (_, tensor) in self.network.layout().tensors() {
-            let mut values = noisy.values(tensor).into_iter();
-            noisy.fill(tensor, || values.next().unwrap_or_default() + NOISE * random.normal());
-        }
-        self.network.pad(&mut noisy);
-        noisy
+        self.tagger.changed(|value| value + NOISE * random.normal())
     }
 }

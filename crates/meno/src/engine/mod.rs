@@ -271,11 +271,15 @@ impl Model {
     /// The score that finds most new concepts without syntax: for a slot-gated tagger the entropy if it was trained to make
     /// that large (`docs/reproduction.md`).
     pub(crate) fn default_scorer(encoder: &Encoder) -> Scorer {
+        let of_labels = |is_calibrated| match is_calibrated {
+            true => Scorer::Token(Score::Entropy),
+            false => Scorer::Token(Score::SoftmaxEntropy),
+        };
         match encoder {
-            Encoder::SlotGated(encoder) if encoder.network.calibration().is_some() => {
-                Scorer::Token(Score::Entropy)
+            Encoder::SlotGated(encoder) => of_labels(encoder.network.calibration().is_some()),
+            Encoder::Transformer(encoder) if encoder.network.spans().is_none() => {
+                of_labels(encoder.network.calibration().is_some())
             }
-            Encoder::SlotGated(_) => Scorer::Token(Score::SoftmaxEntropy),
             Encoder::SpanTagger(_) | Encoder::Transformer(_) => Scorer::Span(SpanScore::default()),
         }
     }
@@ -283,10 +287,14 @@ impl Model {
     /// What each label takes away from each other one (a row for each that loses), without what the ReLU cuts off;
     /// empty if the model is not calibrated.
     pub fn calibration_matrix(&self) -> Vec<Vec<f32>> {
-        let Encoder::SlotGated(encoder) = &self.encoder else { return Vec::new() };
-        let n_labels = encoder.network.shape().labels;
-        let Some(matrix) = encoder.network.calibration() else { return Vec::new() };
-        let values = encoder.parameters.values(matrix);
+        let matrix = match &self.encoder {
+            Encoder::SlotGated(encoder) => encoder.network.calibration(),
+            Encoder::Transformer(encoder) => encoder.network.calibration(),
+            Encoder::SpanTagger(_) => None,
+        };
+        let Some(matrix) = matrix else { return Vec::new() };
+        let n_labels = matrix.columns();
+        let values = self.encoder.weights().1.values(matrix);
         let taken = |from: usize, by: usize| values[by * n_labels + from].max(0.0);
         (0..n_labels).map(|from| (0..n_labels).map(|by| taken(from, by)).collect()).collect()
     }

@@ -48,8 +48,8 @@ use span_tagger::SpanTaggerTask;
 use transformer::{Cut, TransformerTask};
 
 pub use crate::settings::{
-    Architecture, Calibration, CalibrationSettings, MentionReplacement, SpanTaggerSettings, TrainSettings,
-    TransformerSettings,
+    Architecture, Calibration, CalibrationSettings, LabelSettings, MentionReplacement, SpanTaggerSettings,
+    TrainSettings, TransformerSettings,
 };
 pub use checkpoint::Checkpoint;
 #[doc(hidden)]
@@ -388,13 +388,13 @@ impl<'a> Fit<'a> {
             }
             Architecture::Transformer(tagger) => {
                 let encoder = transformer::demand_encoder(encoder, tagger)?;
-                let shape = transformer::shape(encoder, &features)?;
+                let shape = transformer::shape(encoder, tagger, &features)?;
                 features.forms = Some(transformer::forms(encoder, &features));
                 let network = Box::new(TransformerTagger::new(shape));
                 Untrained::Transformer { network, tagger, encoder, cut: transformer::cut(encoder, train) }
             }
         };
-        if settings.is_span_level() {
+        if features.forms.is_some() {
             features.lexicon = Some(Lexicon::fit(&features, &examples));
             features.wordings = Some(Wordings::fit(&examples));
         }
@@ -504,7 +504,9 @@ impl<'a> Fit<'a> {
             }
             Untrained::Transformer { network, .. } => {
                 let network = (**network).clone();
-                Encoder::Transformer(Arc::new(TransformerEncoder::new(network, parameters)))
+                let calibration = self.settings.calibration().map(|calibration| calibration.bounds);
+                let encoder = TransformerEncoder::new(network, parameters, calibration.unwrap_or_default());
+                Encoder::Transformer(Arc::new(encoder))
             }
         };
         let policy = Policy::never(Model::default_scorer(&encoder));
@@ -640,7 +642,7 @@ fn read(train: &Corpus, settings: &TrainSettings) -> Result<(Normalizer, Feature
     let normalizer = train.normalizer().with_digits(true);
     let form = |word: &str| normalizer.vocabulary_form(word).to_owned();
     let mut features = Features::fit(train.utterances.iter(), form);
-    if settings.is_span_level() {
+    if !matches!(settings.architecture, Architecture::SlotGated(_)) {
         features.labels = features.labels.paired();
     }
     let examples = examples(train, &normalizer, &features);

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use super::replacement::{KnownMentions, Mentions, Source, Word};
+use super::replacement::{KnownMentions, Mentions, Source, Word, counts};
 use crate::corpus::Corpus;
-use crate::encoder::{Sequence, TransformerTagger, TransformerTaggerShape, TransformerWorkspace};
+use crate::encoder::{
+    EntropyLoss, Labels, Sequence, TransformerTagger, TransformerTaggerShape, TransformerWorkspace,
+};
 use crate::features::{Alphabet, Example, Features, Forms, Vectors, WordPieces};
 use crate::kernel::Kernels;
 use crate::nn::optimizer::{Group, Replica};
-use crate::nn::{Dropout, LossWeights, Parameters, Part, Task};
+use crate::nn::{Dropout, LossWeights, Parameters, Part, Task, WordDropout};
 use crate::pretrained::Pretrained;
 use crate::random::Random;
 use crate::settings::{TrainSettings, TransformerSettings};
@@ -33,11 +35,19 @@ pub(super) fn demand_encoder<'e>(
 }
 
 /// The sizes of a tagger on an encoder for what a corpus has.
-pub(super) fn shape(encoder: &Pretrained, features: &Features) -> Result<TransformerTaggerShape> {
+pub(super) fn shape(
+    encoder: &Pretrained,
+    tagger: &TransformerSettings,
+    features: &Features,
+) -> Result<TransformerTaggerShape> {
+    let labels = tagger
+        .labels
+        .map(|labels| Labels { n: features.labels.len(), is_calibrated: labels.calibration.is_some() });
     let shape = TransformerTaggerShape {
         encoder: encoder.shape,
         slots: features.labels.paired_slots().len(),
         intents: features.intents.len(),
+        labels,
     }
     .shortened();
     match shape.check() {
@@ -68,6 +78,8 @@ pub(super) struct TransformerTask<'a> {
     tagger: &'a TransformerSettings,
     encoder: &'a Pretrained,
     mentions: Mentions<'a>,
+    /// Only beside the entropy regularizer.
+    word_dropout: Option<WordDropout>,
     examples: &'a [Example],
     /// Of each example.
     cut: &'a [Cut],
@@ -81,6 +93,8 @@ pub(super) struct TransformerTask<'a> {
 struct Drawn {
     sequence: Sequence,
     labels: Vec<u32>,
+    /// Whether each word is read as one outside the vocabulary, its label not told.
+    dropped: Vec<bool>,
 }
 
 impl<'a> TransformerTask<'a> {
@@ -95,12 +109,17 @@ impl<'a> TransformerTask<'a> {
         known: KnownMentions,
     ) -> Self {
         let words = features.words.names().iter().map(|word| pieces(&encoder.pieces, word));
+        let word_dropout = settings.calibration().filter(|calibration| calibration.unknown_words > 0.0);
+        let word_dropout = word_dropout.map(|calibration| {
+            WordDropout::new(calibration.unknown_words, &counts(features.words.len(), examples).0)
+        });
         TransformerTask {
             network,
             settings,
             tagger,
             encoder,
             mentions: Mentions::new(&tagger.replacement, features, examples, Vectors::built_in(), known),
+            word_dropout,
             examples,
             cut,
             vocabulary: words.collect(),
@@ -113,8 +132,13 @@ impl<'a> TransformerTask<'a> {
         let most = self.network.shape().encoder.positions;
         let mut drawn = Drawn::default();
         drawn.sequence.begin(self.encoder.pieces.cls());
-        for (source, label) in self.mentions.replace(&self.examples[example_idx], share, random) {
+        let example = &self.examples[example_idx];
+        for (source, label) in self.mentions.replace(example, share, random) {
+            let mut drops =
+                |word| self.word_dropout.as_ref().is_some_and(|dropout| dropout.drops(word, random));
+            let is_dropped = matches!(source, Source::Kept(i) if drops(example.words[i]));
             let fits = match source {
+                Source::Kept(_) if is_dropped => drawn.sequence.push(&[self.encoder.pieces.unknown()], most),
                 Source::Kept(i) => drawn.sequence.push(&self.cut[example_idx][i], most),
                 Source::Drawn(Word::Known(word)) => {
                     drawn.sequence.push(&self.vocabulary[word as usize], most)
@@ -127,6 +151,7 @@ impl<'a> TransformerTask<'a> {
                 break;
             }
             drawn.labels.push(label);
+            drawn.dropped.push(is_dropped);
         }
         drawn.sequence.end(self.encoder.pieces.sep());
         drawn
@@ -185,8 +210,16 @@ impl Task for TransformerTask<'_> {
         let intent = 1.0 / batch.len() as f32;
         let weights = LossWeights { slots: intent * self.settings.slot_weight, intent };
         let intents = examples.iter().map(|&i| self.examples[i].intent);
+        let dropped: Vec<bool> = drawn.clone().flat_map(|drawn| drawn.dropped.iter().copied()).collect();
+        let second = self.settings.calibration().map(|calibration| EntropyLoss {
+            lambda: calibration.lambda,
+            parameters: &replica.parameters,
+            transposed: &replica.transposed,
+            calibration: calibration.bounds,
+        });
         let answers = drawn.map(|drawn| &drawn.labels[..]).zip(intents);
-        let loss = network.loss(kernels, &replica.parameters, answers, weights, w);
+        let of_labels = (|word: usize| !dropped[word], second);
+        let loss = network.loss(kernels, &replica.parameters, answers, weights, of_labels, w);
         network.backward(kernels, &replica.parameters, &replica.transposed, w, dropout.is_some());
         loss
     }

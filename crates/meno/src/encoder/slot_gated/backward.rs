@@ -38,7 +38,7 @@ impl SlotGated {
         let (n, b, width) = (w.batch.words(), w.batch.len(), self.width());
         let rows = [
             self.lstm.d_gates(&w.batch, &w.lstm),
-            (self.slot, Rows { data: &w.slot_logits, n, row: self.slot.weight.width() }),
+            (self.slot.linear, self.slot.d_logits(n, &w.slot)),
             (self.intent, Rows { data: &w.intent_logits, n: b, row: self.intent.weight.width() }),
             (self.gate, Rows { data: &w.d_gate_query, n: b, row: width }),
             (self.intent_query, Rows { data: &w.d_intent_query, n: b, row: width }),
@@ -55,10 +55,9 @@ impl SlotGated {
     fn predict_backward(&self, kernels: Kernels, parameters: &[f32], transposed: &[f32], w: &mut Workspace) {
         let (width, row, n, b) = (self.width(), row_of(self.width()), w.batch.words(), w.batch.len());
         let (slot_row, input_row) = (row_of(2 * width), row_of(width + 4 * self.shape.hidden));
-        let labels = self.slot.weight.width();
-        let d_logits = Rows { data: &w.slot_logits, n, row: labels };
+        let d_logits = self.slot.d_logits(n, &w.slot);
         let d_slot_input = w.d_slot_input.reserve(n * slot_row);
-        self.slot.backward_input(
+        self.slot.linear.backward_input(
             kernels,
             transposed,
             d_logits,

@@ -63,7 +63,7 @@ impl SlotGated {
         let x = Rows { data: self.embedding.of(parameters), n, row: self.embedding.width() };
         let mut gates = Buffer::default();
         self.lstm.project(kernels, parameters, x, &mut gates);
-        Prepared { gates, rectified: self.rectified(kernels, parameters), calibration }
+        Prepared { gates, head: self.slot.prepare(kernels, parameters, calibration) }
     }
 
     fn understand(
@@ -206,9 +206,7 @@ impl SlotGated {
                 to[width..].copy_from_slice(&w.out[i * row..][..width]);
             }
         }
-        let labels = self.slot.weight.width();
-        let logits = w.slot_logits.reserve(n * labels);
         let input = Rows { data: slot_input, n, row: slot_row };
-        self.slot.forward(kernels, parameters, input, RowsMut { data: logits, row: labels });
+        self.slot.forward(kernels, parameters, input, &mut w.slot);
     }
 }

@@ -11,7 +11,6 @@
 
 #[cfg(feature = "train")]
 mod backward;
-mod calibration;
 mod forward;
 mod session;
 #[cfg(test)]
@@ -19,6 +18,7 @@ mod tests;
 
 use std::ops::Range;
 
+use super::label_head::{Calibration, EntropyLoss, LabelHead, LabelState, PreparedHead};
 use crate::features::UNKNOWN_WORD;
 use crate::kernel::{Attention, Buffer, Kernels, padded};
 use crate::nn::{
@@ -26,8 +26,6 @@ use crate::nn::{
 };
 use crate::nn::{Product, Rows, Tensor, cross_entropy, row_of};
 use crate::random::Random;
-use calibration::Calibrated;
-pub use calibration::Calibration;
 pub(crate) use session::{SlotGatedEncoder, SlotGatedSession};
 
 /// The sizes of a network.
@@ -63,22 +61,8 @@ pub struct SlotGated {
     intent_vector: Tensor,
     gate: Linear,
     gate_vector: Tensor,
-    slot: Linear,
+    slot: LabelHead,
     intent: Linear,
-    calibration: Option<Tensor>,
-}
-
-/// The entropy regularizer, of a network with a calibration matrix.
-#[derive(Clone, Copy)]
-pub struct EntropyLoss<'a> {
-    /// How much the entropy of a word counts beside its cross entropy.
-    pub lambda: f32,
-    /// The parameters.
-    pub parameters: &'a [f32],
-    /// Their matrices transposed.
-    pub transposed: &'a [f32],
-    /// The bounds of the calibration.
-    pub calibration: Calibration,
 }
 
 /// Work done once for a network whose parameters do not change any more.
@@ -86,8 +70,7 @@ pub struct EntropyLoss<'a> {
 pub struct Prepared {
     /// What the most frequent words give to the gates.
     gates: Buffer,
-    rectified: Buffer,
-    calibration: Calibration,
+    head: PreparedHead,
 }
 
 impl std::fmt::Debug for Prepared {
@@ -119,7 +102,7 @@ pub struct Workspace {
     gate_tanh: Buffer,
     gates: Vec<f32>,
     slot_input: Buffer,
-    slot_logits: Buffer,
+    slot: LabelState,
     intent_logits: Buffer,
     d_slot_input: Buffer,
     d_context: Buffer,
@@ -133,7 +116,6 @@ pub struct Workspace {
     d_intent_query: Buffer,
     d_vectors: Buffer,
     d_x: Buffer,
-    calibrated: Calibrated,
 }
 
 impl SlotGated {
@@ -150,13 +132,13 @@ impl SlotGated {
             |name, rows, columns| Linear { weight: layout.matrix(name, rows, columns), bias: None };
         let mut intent_query = matrix("intent_attention.query", last, width);
         let mut gate = matrix("gate.weight", width + last, width);
-        let mut slot = matrix("slot.weight", 2 * width, labels);
+        let mut linear = matrix("slot.weight", 2 * width, labels);
         let mut intent = matrix("intent.weight", width + last, intents);
-        let calibration = calibrated.then(|| matrix(CALIBRATION, padded(labels), labels).weight);
+        let calibration = calibrated.then(|| matrix(LabelHead::CALIBRATION, padded(labels), labels).weight);
         lstm.bias(&mut layout);
         intent_query.bias = Some(layout.vector("intent_attention.query_bias", width));
         gate.bias = Some(layout.vector("gate.bias", width));
-        slot.bias = Some(layout.vector("slot.bias", labels));
+        linear.bias = Some(layout.vector("slot.bias", labels));
         intent.bias = Some(layout.vector("intent.bias", intents));
         SlotGated {
             shape,
@@ -168,9 +150,8 @@ impl SlotGated {
             intent_vector: layout.vector("intent_attention.vector", width),
             gate,
             gate_vector: layout.vector("gate.vector", width),
-            slot,
+            slot: LabelHead { linear, calibration },
             intent,
-            calibration,
             embedding: layout.table("embedding", words, embedding),
             layout,
         }
@@ -183,20 +164,34 @@ impl SlotGated {
 
     /// The calibration matrix; what is not positive in it has no effect and no gradient.
     pub(crate) fn calibration(&self) -> Option<Tensor> {
-        self.calibration
+        self.slot.calibration
     }
 
     /// Fills the padding of the heads, which must never win a softmax.
     pub(crate) fn pad(&self, parameters: &mut [f32]) {
-        for bias in [self.slot.bias, self.intent.bias].into_iter().flatten() {
+        for bias in [self.slot.linear.bias, self.intent.bias].into_iter().flatten() {
             bias.of_mut(parameters)[bias.columns()..].fill(PADDING);
         }
     }
 
     /// The slot logits of the last forward pass, a row for each word, utterance after utterance.
     pub fn slot_logits<'w>(&self, w: &'w Workspace) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
-        let (width, labels) = (self.slot.weight.width(), self.shape.labels);
-        w.slot_logits[..w.batch.words() * width].chunks_exact(width).map(move |row| &row[..labels])
+        self.slot.logits(w.batch.words(), &w.slot)
+    }
+
+    /// The log concentrations of the words of the last [`SlotGated::infer`], calibrated if this network has a matrix.
+    pub fn concentrations<'w>(
+        &self,
+        kernels: Kernels,
+        prepared: &Prepared,
+        w: &'w mut Workspace,
+    ) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
+        self.slot.concentrations(kernels, &prepared.head, w.batch.words(), &mut w.slot)
+    }
+
+    /// The entropies of the Dirichlet distributions with the concentrations of [`SlotGated::concentrations`].
+    pub fn entropies<'w>(&self, kernels: Kernels, prepared: &Prepared, w: &'w mut Workspace) -> &'w [f32] {
+        self.slot.entropies(kernels, &prepared.head, w.batch.words(), &mut w.slot)
     }
 
     /// The intent logits of the last forward pass, a row for each utterance.
@@ -223,30 +218,26 @@ impl SlotGated {
         second: Option<EntropyLoss<'_>>,
         w: &mut Workspace,
     ) -> f64 {
-        if let Some(second) = second {
-            self.calibrate(kernels, second, w);
-        }
-        let (labels, intents) = (self.slot.weight.width(), self.intent.weight.width());
-        let slot_logits = &mut w.slot_logits[..w.batch.words() * labels];
+        let intents = self.intent.weight.width();
         let intent_logits = &mut w.intent_logits[..w.batch.len() * intents];
-        kernels.softmax(labels, slot_logits);
+        self.slot.begin_loss(kernels, second, w.batch.words(), &mut w.slot);
         kernels.softmax(intents, intent_logits);
+        let (words, time_rows) = (&w.words, w.batch.time_rows());
+        let counts = |i: usize| second.is_none() || words[time_rows[i]] != UNKNOWN_WORD;
         let mut loss = 0.0;
         for (utterance, (gold_labels, gold_intent)) in answers.enumerate() {
             let rows = w.batch.rows(utterance);
-            assert_eq!(gold_labels.len(), rows.len(), "one label for each word");
             let each = weights.slots / rows.len() as f32;
-            for (i, &label) in rows.zip(gold_labels) {
-                let row = &mut slot_logits[i * labels..][..labels];
-                match w.words[w.batch.time_rows()[i]] {
-                    UNKNOWN_WORD if second.is_some() => row.fill(0.0),
-                    _ => loss += f64::from(each) * cross_entropy(row, label, each),
-                }
-            }
+            loss += self.slot.cross_entropy(rows, gold_labels, each, counts, &mut w.slot);
             let row = &mut intent_logits[utterance * intents..][..intents];
             loss += f64::from(weights.intent) * cross_entropy(row, gold_intent, weights.intent);
         }
-        loss + second.map_or(0.0, |second| self.entropy_loss(kernels, weights.slots * second.lambda, w))
+        let entropy = second.map_or(0.0, |second| {
+            let weight = weights.slots * second.lambda;
+            let utterances = (0..w.batch.len()).map(|utterance| w.batch.rows(utterance));
+            utterances.map(|words| self.slot.entropy_loss(kernels, words, weight, &mut w.slot)).sum()
+        });
+        loss + entropy
     }
 
     /// The width of a hidden state of both directions.
@@ -308,15 +299,15 @@ impl Network for SlotGated {
             self.project.weight,
             self.intent_query.weight,
             self.gate.weight,
-            self.slot.weight,
+            self.slot.linear.weight,
             self.intent.weight,
         ];
-        matrices.extend(self.calibration);
+        matrices.extend(self.slot.calibration);
         matrices
     }
 
     fn rectified_matrix(&self) -> Option<Tensor> {
-        self.calibration
+        self.slot.calibration
     }
 
     /// Random parameters as the original implementation starts from: uniform within the square root of 6 over the
@@ -330,13 +321,8 @@ impl Network for SlotGated {
                     self.lstm.fill_bias(tensor, &mut parameters);
                     continue;
                 }
-                CALIBRATION => {
-                    // Anything off the diagonal would take away more than most concentrations have.
-                    let mut at = 0;
-                    parameters.fill(tensor, || {
-                        at += 1;
-                        if (at - 1) / columns == (at - 1) % columns { DIAGONAL } else { 0.0 }
-                    });
+                LabelHead::CALIBRATION => {
+                    LabelHead::fill_calibration(tensor, &mut parameters);
                     continue;
                 }
                 name if name.ends_with("bias") => continue,
@@ -359,6 +345,8 @@ impl Network for SlotGated {
         let [input, forward, backward] = self.lstm.products(&w.batch, x, &w.lstm);
         let last = 4 * self.shape.hidden;
         let intent_input = Rows { data: &w.intent_input, n: b, row: row_of(width + last) };
+        let slot_input = Rows { data: &w.slot_input, n, row: row_of(2 * width) };
+        let (slot, calibration) = self.slot.products(slot_input, &w.slot);
         let mut products = vec![
             input,
             forward,
@@ -378,18 +366,14 @@ impl Network for SlotGated {
                 x: intent_input,
                 dy: Rows { data: &w.d_gate_query, n: b, row: width },
             },
-            Product {
-                weight: self.slot.weight,
-                x: Rows { data: &w.slot_input, n, row: row_of(2 * width) },
-                dy: Rows { data: &w.slot_logits, n, row: self.slot.weight.width() },
-            },
+            slot,
             Product {
                 weight: self.intent.weight,
                 x: intent_input,
                 dy: Rows { data: &w.intent_logits, n: b, row: self.intent.weight.width() },
             },
         ];
-        products.extend(self.calibration_product(w));
+        products.extend(calibration);
         products
     }
 
@@ -402,7 +386,3 @@ impl Network for SlotGated {
         w.words.iter().zip(w.d_x.chunks_exact(row)).map(move |(&word, d)| (word, &d[..width]))
     }
 }
-
-const CALIBRATION: &str = "calibration.weight";
-/// Where the diagonal of the calibration matrix starts; at 0 no gradient would ever move it.
-const DIAGONAL: f32 = 0.01;

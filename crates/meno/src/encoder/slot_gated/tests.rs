@@ -54,16 +54,18 @@ impl Golden {
 
         let second =
             EntropyLoss { lambda: 1.0, parameters: &parameters, transposed: &transposed, calibration };
-        network.calibrate(kernels, second, &mut w);
-        w.slot_logits.fill(0.0);
-        let loss = network.entropy_loss(kernels, 1.0, &mut w);
+        network.slot.begin_loss(kernels, Some(second), w.batch.words(), &mut w.slot);
+        w.slot.logits.fill(0.0);
+        let loss = network.slot.entropy_loss(kernels, w.batch.rows(0), 1.0, &mut w.slot);
         let expected = -self.entropy.iter().sum::<f64>() / self.entropy.len() as f64;
         assert!((loss - expected).abs() < 1e-5 * expected.abs().max(1.0), "{what}: {loss} for {expected}");
         let found: Vec<f32> = network.slot_logits(&w).flatten().copied().collect();
         check_all(&format!("{what}: logits"), &self.d_logits.concat(), &found);
 
         let mut gradient = vec![0.0; network.layout().matrices()];
-        let product = network.calibration_product(&w).expect("it is calibrated");
+        let slot_input = Rows { data: &[], n: w.batch.words(), row: 0 };
+        let (_, product) = network.slot.products(slot_input, &w.slot);
+        let product = product.expect("it is calibrated");
         Product::sum(kernels, &[product], 0, matrix.of_mut(&mut gradient));
         kernels.keep_where_positive(matrix.of(&parameters), matrix.of_mut(&mut gradient));
         let found = values(&gradient, matrix);
@@ -76,8 +78,8 @@ impl Golden {
     fn workspace(&self, network: &SlotGated) -> Workspace {
         let mut w = Workspace::default();
         w.batch.pack(std::iter::once(self.logits.len()));
-        let (labels, row) = (network.shape.labels, network.slot.weight.width());
-        let rows = w.slot_logits.reserve(self.logits.len() * row);
+        let (labels, row) = (network.shape.labels, network.slot.linear.weight.width());
+        let rows = w.slot.logits.reserve(self.logits.len() * row);
         rows.fill(PADDING);
         for (to, from) in rows.chunks_exact_mut(row).zip(&self.logits) {
             to[..labels].copy_from_slice(from);

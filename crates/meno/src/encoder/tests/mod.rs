@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::slot_gated::{Calibration, SlotGated, SlotGatedShape, Workspace};
+use super::label_head::Calibration;
+use super::slot_gated::{SlotGated, SlotGatedShape, Workspace};
 use crate::kernel::tests::variants;
 use crate::kernel::{Adam, Attention, AttentionGradient, BETA2, Buffer, Dots, GateGradient, StepSize};
 use crate::kernel::{Gemm, Kernels, LANES, Right, Start, Strided, Term, padded};

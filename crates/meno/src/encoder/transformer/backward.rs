@@ -1,7 +1,8 @@
 //! The loss and the backward pass: from the right answers to the gradients of activations and parameters.
 
-use super::{TransformerTagger, TransformerWorkspace};
+use super::{Heads, TransformerTagger, TransformerWorkspace};
 use crate::encoder::heads::Answer;
+use crate::encoder::label_head::EntropyLoss;
 use crate::kernel::Kernels;
 use crate::nn::{LossWeights, NormRows, RowsMut, row_of, scale_rows};
 
@@ -9,13 +10,15 @@ impl TransformerTagger {
     /// The loss of the last forward pass, and in place of the logits its gradient.
     ///
     /// Minus the log likelihood of the boundaries and, in a span, the cross entropy of the slot are summed over the words of an
-    /// utterance.
+    /// utterance. The cross entropy of labels is averaged over them; `learns` says of which words it counts, and the entropy
+    /// regularizer is theirs.
     pub(crate) fn loss<'a>(
         &self,
         kernels: Kernels,
         parameters: &[f32],
         answers: impl Iterator<Item = (&'a [u32], u32)>,
         weights: LossWeights,
+        (learns, second): (impl Fn(usize) -> bool, Option<EntropyLoss<'_>>),
         w: &mut TransformerWorkspace,
     ) -> f64 {
         let matrices = self.layout.matrices();
@@ -27,7 +30,12 @@ impl TransformerTagger {
             slot_weight: weights.slots,
             intent_weight: weights.intent,
         });
-        self.heads.loss(kernels, parameters, answers, &mut w.heads, (matrices, d_vectors))
+        match &self.heads {
+            Heads::Spans(heads) => {
+                heads.loss(kernels, parameters, answers, &mut w.heads.spans, (matrices, d_vectors))
+            }
+            Heads::Labels(heads) => heads.loss(kernels, answers, learns, second, &mut w.heads.labels),
+        }
     }
 
     /// The gradients of activations and vectors of what [`TransformerTagger::loss`] left; those of the matrices are

@@ -3,13 +3,14 @@
 //! ```text
 //! x   = norm(piece + position + type)       of [CLS], the pieces of the words and [SEP], dropout
 //! h   the layers of x ([`layer`])
-//! boundary and slot of a word from h of its first piece, intent from [h of CLS ; mean h of the pieces]: [`SpanHeads`]
+//! boundary and slot, or label, of a word from h of its first piece, intent from [h of CLS ; mean h of the pieces]: [`Heads`]
 //! ```
 //! Pieces of an utterance are adjacent rows; there is no padding.
 
 #[cfg(feature = "train")]
 mod backward;
 mod forward;
+mod heads;
 mod int8;
 mod layer;
 mod sequence;
@@ -19,16 +20,17 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-use super::heads::{SpanHeads, SpanHeadsState};
+use super::heads::SpanHeads;
+use super::label_head::LabelHead;
 use crate::features::MAX_PIECES;
 use crate::kernel::{Buffer, LANES};
-use crate::nn::crf::N_TAGS;
 use crate::nn::{
     Batch, LayerNorm, LayerNormState, Layout, Network, Parameters, Product, Rows, Tensor, row_of,
 };
 use crate::pretrained::TransformerShape;
 use crate::random::Random;
 use crate::tensors::check_widths;
+use heads::{Heads, HeadsState, LabelHeads};
 use layer::{Layer, LayerScratch, LayerState};
 
 pub(crate) use int8::Int8Weights;
@@ -45,6 +47,18 @@ pub(crate) struct TransformerTaggerShape {
     pub slots: usize,
     /// Intents.
     pub intents: usize,
+    /// Labels, if it labels words and does not find spans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Labels>,
+}
+
+/// What a tagger that labels words has in place of slots.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Labels {
+    /// How many labels there are.
+    pub n: usize,
+    /// Whether there is a calibration matrix.
+    pub is_calibrated: bool,
 }
 
 /// More positions than these are not kept: no utterance is longer.
@@ -93,7 +107,7 @@ pub(crate) struct TransformerTagger {
     kind: Tensor,
     norm: LayerNorm,
     layers: Vec<Layer>,
-    heads: SpanHeads,
+    heads: Heads,
 }
 
 /// Everything one thread needs to run the network, kept from one batch to the next.
@@ -112,7 +126,7 @@ pub(crate) struct TransformerWorkspace {
     word_factors: Buffer,
     utterances: Buffer,
     utterance_factors: Buffer,
-    heads: SpanHeadsState,
+    heads: HeadsState,
     d_words: Buffer,
     d_utterances: Buffer,
     d: Buffer,
@@ -136,8 +150,7 @@ impl TransformerTagger {
         let large = if has_8_bits { &mut int8 } else { &mut layout };
         let matrices: Vec<_> =
             (0..encoder.layers).map(|layer| Layer::matrices(large, encoder, layer)).collect();
-        let outputs = [shape.slots, shape.intents];
-        let mut heads = SpanHeads::matrices(&mut layout, hidden, 2 * hidden, outputs);
+        let mut heads = Heads::matrices(&mut layout, &shape);
         let layers = (matrices.into_iter().enumerate())
             .map(|(layer, matrices)| Layer::new(&mut layout, encoder, layer, matrices))
             .collect();
@@ -155,9 +168,25 @@ impl TransformerTagger {
         self.shape
     }
 
-    /// What finds spans, names them and tells the intent.
-    pub(crate) fn heads(&self) -> &SpanHeads {
-        &self.heads
+    /// What finds spans and names them, unless it labels words.
+    pub(crate) fn spans(&self) -> Option<&SpanHeads> {
+        match &self.heads {
+            Heads::Spans(heads) => Some(heads),
+            Heads::Labels(_) => None,
+        }
+    }
+
+    /// What labels words, unless it finds spans.
+    pub(crate) fn labels(&self) -> Option<&LabelHead> {
+        match &self.heads {
+            Heads::Spans(_) => None,
+            Heads::Labels(LabelHeads { label, .. }) => Some(label),
+        }
+    }
+
+    /// The calibration matrix, if it labels words and is calibrated.
+    pub(crate) fn calibration(&self) -> Option<Tensor> {
+        self.heads.calibration()
     }
 
     /// Fills the padding of the heads, which must never win a softmax.
@@ -165,28 +194,27 @@ impl TransformerTagger {
         self.heads.pad(parameters);
     }
 
-    /// Logits of where each word stands: outside of all spans, at the beginning or inside of one.
-    pub(crate) fn boundary_logits<'w>(
-        &self,
-        w: &'w TransformerWorkspace,
-    ) -> impl ExactSizeIterator<Item = [f32; N_TAGS]> + use<'w> {
-        self.heads.boundary_logits(&w.heads)
+    /// Logits of the intent of an utterance of the last forward pass.
+    pub(crate) fn intent_logits<'w>(&self, utterance: usize, w: &'w TransformerWorkspace) -> &'w [f32] {
+        self.heads.intent_logits(utterance, &w.heads)
     }
 
-    /// Logits of the slot that each word would fill.
-    pub(crate) fn slot_logits<'w>(
+    /// Logits of the labels of the words of the last forward pass, of a tagger that labels them.
+    pub(crate) fn label_logits<'w>(
         &self,
         w: &'w TransformerWorkspace,
     ) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
-        self.heads.slot_logits(&w.heads)
+        let head = self.labels().expect("only of a tagger that labels words");
+        head.logits(w.firsts.len(), &w.heads.labels.label)
     }
 
-    /// Logits of the intent of each utterance.
-    pub(crate) fn intent_logits<'w>(
+    /// The hidden states of the words of the last forward pass.
+    pub(crate) fn states<'w>(
         &self,
         w: &'w TransformerWorkspace,
     ) -> impl ExactSizeIterator<Item = &'w [f32]> + use<'w> {
-        self.heads.intent_logits(&w.heads)
+        let (row, hidden) = (self.row(), self.shape.encoder.hidden);
+        w.words[..w.firsts.len() * row].chunks_exact(row).map(move |state| &state[..hidden])
     }
 
     /// The distance between rows of hidden states.
@@ -218,7 +246,7 @@ impl Network for TransformerTagger {
     }
 
     fn rectified_matrix(&self) -> Option<Tensor> {
-        None
+        self.heads.calibration()
     }
 
     /// As BERT starts from: normally distributed with a deviation of 0.02, biases 0, norms 1.
@@ -229,6 +257,8 @@ impl Network for TransformerTagger {
         for (name, tensor) in self.layout.tensors() {
             if gammas.contains(&tensor) {
                 parameters.fill(tensor, || 1.0);
+            } else if name == LabelHead::CALIBRATION {
+                LabelHead::fill_calibration(tensor, &mut parameters);
             } else if !name.ends_with("bias") && !name.ends_with("transitions") {
                 parameters.fill(tensor, || DEVIATION * random.normal());
             }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Int8Weights, Sequence, TransformerTagger, TransformerWorkspace};
+use super::{Heads, Int8Weights, Sequence, TransformerTagger, TransformerWorkspace};
 use crate::emissions::{Emissions, Logits, Tags};
+use crate::encoder::label_head::{Calibration, LabelHead, PreparedHead};
+use crate::encoder::labels::take;
 use crate::features::{Features, Form, Token};
 use crate::kernel::{Kernels, round_to_bf16};
 use crate::nn::{Network, Parameters};
@@ -15,12 +17,14 @@ pub(crate) struct TransformerEncoder {
     pub(crate) parameters: Parameters,
     /// What the parameters lack, if the network has weights of 8 bits.
     pub(crate) int8: Option<Int8Weights>,
+    /// How logits of labels become concentrations.
+    pub(crate) calibration: Calibration,
 }
 
 impl TransformerEncoder {
     /// A network in floats.
-    pub(crate) fn new(network: TransformerTagger, parameters: Parameters) -> Self {
-        TransformerEncoder { network, parameters, int8: None }
+    pub(crate) fn new(network: TransformerTagger, parameters: Parameters, calibration: Calibration) -> Self {
+        TransformerEncoder { network, parameters, int8: None, calibration }
     }
 
     /// The same with weights of 8 bits; `None` if it has them already.
@@ -29,7 +33,7 @@ impl TransformerEncoder {
             return None;
         }
         let (network, parameters, int8) = self.network.quantize(&self.parameters);
-        Some(TransformerEncoder { network, parameters, int8: Some(int8) })
+        Some(TransformerEncoder { network, parameters, int8: Some(int8), calibration: self.calibration })
     }
 
     /// The same with matrices and tables that fit 16 bits; `None` if they have 8.
@@ -41,7 +45,43 @@ impl TransformerEncoder {
         for (_, tensor) in network.layout().tensors().filter(|(_, tensor)| tensor.rows() > 1) {
             tensor.of_mut(&mut parameters).iter_mut().for_each(|weight| *weight = round_to_bf16(*weight));
         }
-        Some(TransformerEncoder { network, parameters, int8: None })
+        Some(TransformerEncoder::new(network, parameters, self.calibration))
+    }
+
+    /// What the label head works with, if there is one.
+    pub(crate) fn prepare(&self, kernels: Kernels) -> Option<PreparedHead> {
+        let head = self.network.labels()?;
+        Some(head.prepare(kernels, &self.parameters, self.calibration))
+    }
+
+    /// What it says of an utterance, if it labels words: logits, states and log concentrations, and their entropies.
+    pub(crate) fn label(
+        &self,
+        kernels: Kernels,
+        sequence: &Sequence,
+        w: &mut TransformerWorkspace,
+        [logits, states, concentrations]: [&mut Logits; 3],
+        entropies: &mut Vec<f32>,
+    ) {
+        let (Some(head), Some(prepared)) = (self.network.labels(), self.prepare(kernels)) else { return };
+        self.network.infer(kernels, &self.parameters, self.int8.as_ref(), sequence, w);
+        take(logits, self.network.label_logits(w));
+        take(states, self.network.states(w));
+        let (n, state) = (w.firsts.len(), &mut w.heads.labels.label);
+        entropies.clear();
+        entropies.extend_from_slice(head.entropies(kernels, &prepared, n, state));
+        take(concentrations, head.concentrations(kernels, &prepared, n, state));
+    }
+
+    fn tags(&self) -> Tags {
+        match self.network.spans() {
+            Some(heads) => Tags::Spans {
+                boundaries: Vec::new(),
+                transitions: heads.transitions(&self.parameters),
+                slots: Logits::default(),
+            },
+            None => Tags::default(),
+        }
     }
 }
 
@@ -49,6 +89,7 @@ impl TransformerEncoder {
 pub(crate) struct TransformerSession {
     encoder: Arc<TransformerEncoder>,
     kernels: Kernels,
+    prepared: Option<PreparedHead>,
     /// What stands before and after an utterance.
     ends: [u32; 2],
     sequence: Sequence,
@@ -58,44 +99,76 @@ pub(crate) struct TransformerSession {
 
 impl TransformerSession {
     pub(crate) fn new(encoder: Arc<TransformerEncoder>, kernels: Kernels, features: &Features) -> Self {
-        let tags = Tags::Spans {
-            boundaries: Vec::new(),
-            transitions: encoder.network.heads().transitions(&encoder.parameters),
-            slots: Logits::default(),
-        };
         let pieces = features.forms.as_ref().and_then(|forms| forms.pieces.as_ref());
         TransformerSession {
             ends: pieces.map_or([0; 2], |pieces| [pieces.cls(), pieces.sep()]),
+            prepared: encoder.prepare(kernels),
+            emissions: Emissions { tags: encoder.tags(), intents: Vec::new() },
             encoder,
             kernels,
             sequence: Sequence::default(),
             workspace: TransformerWorkspace::default(),
-            emissions: Emissions { tags, intents: Vec::new() },
         }
     }
 
     /// What is longer than the encoder reads is read in parts; the intent is that of the first.
     pub(crate) fn emit(&mut self, tokens: &[Token], forms: &[Form]) -> &Emissions {
-        let TransformerEncoder { network, parameters, int8 } = &*self.encoder;
-        let (w, [cls, sep]) = (&mut self.workspace, self.ends);
-        let shape = network.shape();
-        let Emissions { tags, intents } = &mut self.emissions;
-        let Tags::Spans { boundaries, slots, .. } = tags else { unreachable!("made above") };
-        boundaries.clear();
-        slots.clear(shape.slots);
+        let encoder = self.encoder.clone();
+        let TransformerEncoder { network, parameters, int8, .. } = &*encoder;
+        let [cls, sep] = self.ends;
+        self.emissions.clear(network);
         let mut words = tokens.iter().map(|token| &forms[token.form as usize].pieces[..]).peekable();
         while words.peek().is_some() {
             self.sequence.begin(cls);
-            while words.next_if(|word| self.sequence.push(word, shape.encoder.positions)).is_some() {}
-            self.sequence.end(sep);
-            network.infer(self.kernels, parameters, int8.as_ref(), &self.sequence, w);
-            if boundaries.is_empty() {
-                intents.clear();
-                intents.extend_from_slice(network.intent_logits(w).next().unwrap_or(&[]));
+            while words.next_if(|word| self.sequence.push(word, network.shape().encoder.positions)).is_some()
+            {
             }
-            boundaries.extend(network.boundary_logits(w));
-            slots.extend(network.slot_logits(w));
+            self.sequence.end(sep);
+            network.infer(self.kernels, parameters, int8.as_ref(), &self.sequence, &mut self.workspace);
+            self.collect();
         }
         &self.emissions
+    }
+
+    /// Adds what the network says of the words of one part.
+    fn collect(&mut self) {
+        let (network, w) = (&self.encoder.network, &mut self.workspace);
+        let Emissions { tags, intents } = &mut self.emissions;
+        if intents.is_empty() {
+            intents.extend_from_slice(network.intent_logits(0, w));
+        }
+        let n = w.firsts.len();
+        match (tags, &network.heads, &self.prepared) {
+            (Tags::Spans { boundaries, slots, .. }, Heads::Spans(heads), _) => {
+                boundaries.extend(heads.boundary_logits(&w.heads.spans));
+                slots.extend(heads.slot_logits(&w.heads.spans));
+            }
+            (Tags::Labels { logits, concentrations }, Heads::Labels(heads), Some(prepared)) => {
+                let state = &mut w.heads.labels.label;
+                logits.extend(heads.label.logits(n, state));
+                if let Some(concentrations) = concentrations {
+                    concentrations.extend(heads.label.concentrations(self.kernels, prepared, n, state));
+                }
+            }
+            _ => unreachable!("the tags were made for these heads"),
+        }
+    }
+}
+
+impl Emissions {
+    /// Nothing, for what a network will say.
+    fn clear(&mut self, network: &TransformerTagger) {
+        self.intents.clear();
+        match &mut self.tags {
+            Tags::Spans { boundaries, slots, .. } => {
+                boundaries.clear();
+                slots.clear(network.shape().slots);
+            }
+            Tags::Labels { logits, concentrations } => {
+                let n_labels = network.labels().map_or(0, LabelHead::n_labels);
+                logits.clear(n_labels);
+                *concentrations = network.calibration().map(|_| Logits::new(n_labels));
+            }
+        }
     }
 }

@@ -22,11 +22,11 @@ impl TransformerTagger {
 
     /// The groups of parameters: how fast heads and embeddings of pieces learn beside the encoder, whose matrices decay.
     pub(crate) fn groups(&self, heads: f32, pieces: f32, decay: f32) -> Vec<Group> {
-        let [boundary, ..] = self.heads.weights();
+        let first = self.heads.weights()[0];
         let head = |start| Group { start, rate: heads, decay: 0.0 };
         vec![
             Group { start: 0, rate: 1.0, decay },
-            head(boundary.offset()),
+            head(first.offset()),
             Group { start: self.layout.matrices(), rate: 1.0, decay: 0.0 },
             head(self.heads.first_vector().offset()),
             Group { start: self.layout.dense(), rate: pieces, decay: 0.0 },
