@@ -3,6 +3,9 @@
 //! Nothing in a file is believed: names, shapes and counts are compared with each other before anything is
 //! allocated by them.
 
+#[cfg(feature = "onnx")]
+mod onnx;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -34,8 +37,9 @@ const FORMAT_WITH_VALUES: u32 = 3;
 const FORMAT_PLAIN: u32 = 2;
 
 const METADATA_KEY: &str = "meno";
-const SLOT_GATED: &str = "slot_gated.v1";
-const SPAN_TAGGER: &str = "span_tagger.v1";
+pub(crate) const SLOT_GATED: &str = "slot_gated.v1";
+pub(crate) const SPAN_TAGGER: &str = "span_tagger.v1";
+const ONNX: &str = "onnx.v1";
 const WORDINGS: &str = "wordings.keys";
 /// The name of the frozen vectors that come with the program.
 const ENGLISH: &str = "english.v1";
@@ -194,6 +198,8 @@ impl Model {
         let (architecture, shape) = match &self.encoder {
             Encoder::SlotGated(encoder) => (SLOT_GATED, serde_json::to_value(encoder.network.shape())),
             Encoder::SpanTagger(encoder) => (SPAN_TAGGER, serde_json::to_value(encoder.network.shape())),
+            #[cfg(feature = "onnx")]
+            Encoder::Onnx(encoder) => (ONNX, serde_json::to_value(&encoder.shape)),
         };
         let known_values = self.known_values().to_vec();
         let document = Document {
@@ -207,7 +213,7 @@ impl Model {
             concepts: self.concepts(),
             id2label: (0..).zip(self.features.labels.names().iter().map(|name| name.to_string())).collect(),
             intents: texts(&self.features.intents),
-            vocabulary: texts(&self.features.words),
+            vocabulary: if architecture == ONNX { Vec::new() } else { texts(&self.features.words) },
             text: self.normalizer.clone(),
             training: self.record.clone(),
             policy: Some(PolicyDocument::from(&*self.policy)),
@@ -220,9 +226,9 @@ impl Model {
         };
         let json = serde_json::to_string(&document).expect("a document of plain data can be written");
         let metadata = HashMap::from([(METADATA_KEY.to_owned(), json)]);
-        let (layout, parameters) = self.encoder.weights();
-        let network =
-            layout.tensors().map(|(name, tensor)| (name, shape_of(tensor), parameters.values(tensor)));
+        let network = self.encoder.weights().into_iter().flat_map(|(layout, parameters)| {
+            layout.tensors().map(|(name, tensor)| (name, shape_of(tensor), parameters.values(tensor)))
+        });
         let ngrams = self.features.ngrams.iter().flat_map(Ngrams::tensors);
         let ngrams = ngrams.map(|(name, shape, values)| (name, shape, values.to_vec()));
         let tensors = network.chain(ngrams).map(|(name, shape, values)| {
@@ -234,6 +240,8 @@ impl Model {
             (WORDINGS, RawTensor { dtype: Dtype::U32, shape: vec![wordings.keys().len()], data })
         });
         let tensors = tensors.chain(wordings);
+        #[cfg(feature = "onnx")]
+        let tensors = tensors.chain(onnx::tensors(self));
         safetensors::serialize(tensors, Some(metadata)).expect("named tensors of known shape can be written")
     }
 
@@ -295,9 +303,12 @@ fn parse(bytes: &[u8], english: &English) -> Result<Model, String> {
     if version.format == 0 {
         return Err("damaged description of the model: there is no format version 0".to_owned());
     }
-    if version.architecture != SLOT_GATED && version.architecture != SPAN_TAGGER {
+    if version.architecture == ONNX && cfg!(not(feature = "onnx")) {
+        return Err("it is an ONNX graph, which this program cannot run (feature `onnx` of meno)".to_owned());
+    }
+    if ![SLOT_GATED, SPAN_TAGGER, ONNX].contains(&&*version.architecture) {
         return Err(format!(
-            "unknown architecture {:?}; this program has {SLOT_GATED:?} and {SPAN_TAGGER:?}",
+            "unknown architecture {:?}; this program has {SLOT_GATED:?}, {SPAN_TAGGER:?} and {ONNX:?}",
             version.architecture
         ));
     }
@@ -307,9 +318,19 @@ fn parse(bytes: &[u8], english: &English) -> Result<Model, String> {
 
 fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) -> Result<Model, String> {
     check_names(&document)?;
-    let (encoder, forms) = match document.architecture.as_str() {
-        SLOT_GATED => (slot_gated(&document, tensors)?, None),
-        _ => span_tagger(&document, tensors, english)?,
+    let labels = LabelSet::new(Names::new(document.id2label.values().map(String::as_str)));
+    let intents = Names::new(document.intents.iter().map(String::as_str));
+    let (encoder, features) = match document.architecture.as_str() {
+        #[cfg(feature = "onnx")]
+        ONNX => onnx::read(&document.shape, labels, intents, tensors)?,
+        architecture => {
+            let (encoder, forms) = match architecture {
+                SLOT_GATED => (slot_gated(&document, tensors)?, None),
+                _ => span_tagger(&document, tensors, english)?,
+            };
+            let words = Names::new(document.vocabulary.iter().map(String::as_str));
+            (encoder, Features { words, labels, intents, forms, ..Features::default() })
+        }
     };
     let policy = policy(&document, Model::default_scorer(&encoder))?;
     if policy.growth.is_some() && !english.has_syntax() {
@@ -324,15 +345,8 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
     }
     let concepts = document.concepts;
     let outside_penalty = concepts.as_ref().map_or(0.0, |concepts| concepts.outside_penalty);
-    let features = Features {
-        words: Names::new(document.vocabulary),
-        labels: LabelSet::new(Names::new(document.id2label.into_values())),
-        intents: Names::new(document.intents),
-        forms,
-        lexicon: concepts.map(|concepts| concepts.lexicon),
-        ngrams,
-        wordings,
-    };
+    let lexicon = concepts.map(|concepts| concepts.lexicon);
+    let features = Features { lexicon, ngrams, wordings, ..features };
     Ok(Model {
         normalizer: document.text,
         features: Arc::new(features),
@@ -457,7 +471,7 @@ fn span_tagger(
     let network = SpanTagger::new(shape);
     let mut parameters = weights(network.layout(), tensors)?;
     network.pad(&mut parameters);
-    let forms = Forms { alphabet: Alphabet::new(alphabet), vectors };
+    let forms = Forms { alphabet: Alphabet::new(alphabet), vectors, pieces: None };
     Ok((Encoder::SpanTagger(Arc::new(SpanTaggerEncoder::new(network, parameters))), Some(forms)))
 }
 

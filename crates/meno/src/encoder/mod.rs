@@ -3,6 +3,8 @@
 //! An [`Encoder`] has its weights and never changes; a `Session` has the buffers of one thread. A new kind of encoder is a
 //! folder here, a variant of each, an architecture in the model file and a golden; the compiler lists the rest.
 
+#[cfg(feature = "onnx")]
+pub(crate) mod onnx;
 mod slot_gated;
 mod span_tagger;
 #[cfg(test)]
@@ -14,6 +16,8 @@ use crate::emissions::Emissions;
 use crate::features::{Features, Form, Token};
 use crate::kernel::{Instructions, Kernels};
 use crate::nn::{Layout, Network, Parameters};
+#[cfg(feature = "onnx")]
+use onnx::{OnnxEncoder, OnnxSession};
 
 pub use slot_gated::{Calibration, SlotGated, SlotGatedShape, Workspace};
 pub(crate) use slot_gated::{EntropyLoss, Prepared, SlotGatedEncoder, SlotGatedSession};
@@ -27,14 +31,19 @@ pub(crate) enum Encoder {
     SlotGated(Arc<SlotGatedEncoder>),
     /// A BiLSTM whose heads say where spans are and which slots they fill.
     SpanTagger(Arc<SpanTaggerEncoder>),
+    /// A tagger made elsewhere, as an ONNX graph.
+    #[cfg(feature = "onnx")]
+    Onnx(Arc<OnnxEncoder>),
 }
 
 impl Encoder {
-    /// Where the weights lie, and the weights.
-    pub(crate) fn weights(&self) -> (&Layout, &Parameters) {
+    /// Where the weights lie, and the weights; none of a graph, which has its own.
+    pub(crate) fn weights(&self) -> Option<(&Layout, &Parameters)> {
         match self {
-            Encoder::SlotGated(encoder) => (encoder.network.layout(), &encoder.parameters),
-            Encoder::SpanTagger(encoder) => (encoder.network.layout(), &encoder.parameters),
+            Encoder::SlotGated(encoder) => Some((encoder.network.layout(), &encoder.parameters)),
+            Encoder::SpanTagger(encoder) => Some((encoder.network.layout(), &encoder.parameters)),
+            #[cfg(feature = "onnx")]
+            Encoder::Onnx(_) => None,
         }
     }
 
@@ -47,6 +56,8 @@ impl Encoder {
             Encoder::SpanTagger(encoder) => {
                 Session::SpanTagger(Box::new(SpanTaggerSession::new(encoder.clone(), kernels, features)))
             }
+            #[cfg(feature = "onnx")]
+            Encoder::Onnx(encoder) => Session::Onnx(Box::new(OnnxSession::new(encoder.clone()))),
         }
     }
 }
@@ -55,6 +66,8 @@ impl Encoder {
 pub(crate) enum Session {
     SlotGated(Box<SlotGatedSession>),
     SpanTagger(Box<SpanTaggerSession>),
+    #[cfg(feature = "onnx")]
+    Onnx(Box<OnnxSession>),
 }
 
 impl Session {
@@ -63,6 +76,8 @@ impl Session {
         match self {
             Session::SlotGated(_) => false,
             Session::SpanTagger(session) => session.needs_form(word),
+            #[cfg(feature = "onnx")]
+            Session::Onnx(session) => session.needs_form(),
         }
     }
 
@@ -71,6 +86,8 @@ impl Session {
         match self {
             Session::SlotGated(session) => &session.emissions,
             Session::SpanTagger(session) => &session.emissions,
+            #[cfg(feature = "onnx")]
+            Session::Onnx(session) => &session.emissions,
         }
     }
 
@@ -79,6 +96,8 @@ impl Session {
         match self {
             Session::SlotGated(session) => session.emit(tokens),
             Session::SpanTagger(session) => session.emit(tokens, forms),
+            #[cfg(feature = "onnx")]
+            Session::Onnx(session) => session.emit(tokens, forms),
         }
     }
 }

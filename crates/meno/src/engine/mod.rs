@@ -19,6 +19,8 @@ use crate::decision::Trust;
 use crate::decision::{Policy, Rejection, Verdict};
 use crate::decoding::{Decoded, Decoder, Hypothesis};
 use crate::description::Description;
+#[cfg(all(feature = "onnx", feature = "train"))]
+use crate::emissions::Emissions;
 use crate::emissions::{Logits, Tags};
 use crate::encoder::{Encoder, Session};
 #[cfg(feature = "train")]
@@ -275,6 +277,8 @@ impl Model {
             }
             Encoder::SlotGated(_) => Scorer::Token(Score::SoftmaxEntropy),
             Encoder::SpanTagger(_) => Scorer::Span(SpanScore::default()),
+            #[cfg(feature = "onnx")]
+            Encoder::Onnx(_) => Scorer::Token(Score::SoftmaxEntropy),
         }
     }
 
@@ -295,7 +299,7 @@ impl Model {
         self.syntax.clone().or_else(built_in)
     }
 
-    fn outside_penalty(&self, word: u32) -> f64 {
+    pub(crate) fn outside_penalty(&self, word: u32) -> f64 {
         match &self.features.lexicon {
             Some(lexicon) if !lexicon.was_outside(word) => self.outside_penalty,
             _ => 0.0,
@@ -402,8 +406,9 @@ impl Worker {
 
     fn encode(&mut self) {
         let Model { normalizer, features, .. } = &self.model;
-        let words = self.tokens.iter().map(|token| normalizer.vocabulary_form(token.word));
-        features.encode(words, |word| self.session.needs_form(word), &mut self.encoded);
+        let form = |word| normalizer.vocabulary_form(word);
+        let words = self.tokens.iter().map(|token| token.word);
+        features.encode(words, form, |word| self.session.needs_form(word), &mut self.encoded);
     }
 
     /// Runs the encoder, piece by piece, and decodes what it says.
@@ -503,11 +508,19 @@ impl Worker {
     /// Encodes, decodes and assesses words that are given as they are.
     fn read<S: AsRef<str>>(&mut self, words: &[S]) {
         let Model { normalizer, features, .. } = &self.model;
-        let words = words.iter().map(|word| normalizer.vocabulary_form(word.as_ref()));
-        features.encode(words, |word| self.session.needs_form(word), &mut self.encoded);
+        let form = |word| normalizer.vocabulary_form(word);
+        let words = words.iter().map(AsRef::as_ref);
+        features.encode(words, form, |word| self.session.needs_form(word), &mut self.encoded);
         self.decode();
         let policy = self.model.policy.clone();
         self.assess(&policy);
+    }
+
+    /// What the encoder says of words that are given as they are, at most [`MAX_WORDS`].
+    #[cfg(all(feature = "onnx", feature = "train"))]
+    pub(crate) fn emissions<S: AsRef<str>>(&mut self, words: &[S]) -> &Emissions {
+        self.read(words);
+        self.session.emissions()
     }
 
     /// The intents of the last utterance, the likeliest first; none if the corpus had no intents.

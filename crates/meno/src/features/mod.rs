@@ -10,13 +10,15 @@ mod pieces;
 mod vectors;
 mod wording;
 
+use std::sync::Arc;
+
 use crate::label::{LabelSet, Names, SlotId};
 use crate::utterance::Utterance;
 
 pub(crate) use characters::Alphabet;
 pub(crate) use lexicon::Lexicon;
 pub use lexicon::Novelty;
-pub(crate) use ngrams::{Bag, Ngrams};
+pub(crate) use ngrams::{BUCKETS, Bag, NETWORK, Ngrams};
 pub(crate) use pieces::{CONTINUED, PieceSettings, WordPieces};
 pub use vectors::Vectors;
 pub(crate) use wording::{NewWording, Wordings};
@@ -65,6 +67,23 @@ impl Features {
         }
     }
 
+    /// Those of a tagger made elsewhere that cuts words into pieces: what is one piece is a word that it knows.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn of_pieces(pieces: WordPieces, labels: LabelSet, intents: Names) -> Self {
+        let is_word = |piece: &&str| !piece.starts_with(CONTINUED) && !piece.starts_with('[');
+        let words = pieces.names().lines().filter(is_word).map(str::to_owned);
+        let words = Names::new(std::iter::once(UNKNOWN_NAME.to_owned()).chain(words));
+        let forms = Forms { alphabet: Alphabet::default(), vectors: None, pieces: Some(Arc::new(pieces)) };
+        Features { words, labels, intents, forms: Some(forms), ..Features::default() }
+    }
+
+    /// Those of a tagger made elsewhere that knows words; their ids are one higher here.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn of_words(words: &[String], labels: LabelSet, intents: Names) -> Self {
+        let words = std::iter::once(UNKNOWN_NAME).chain(words.iter().map(String::as_str));
+        Features { words: Names::new(words), labels, intents, ..Features::default() }
+    }
+
     /// The id of a normalised word.
     pub fn word(&self, word: &str) -> u32 {
         self.words.id(word).unwrap_or(UNKNOWN_WORD)
@@ -88,26 +107,30 @@ impl Features {
         (0..).zip(self.labels.paired_slots()).find(|(_, name)| ***name == *slot).map(|(slot, _)| slot)
     }
 
-    /// Encodes words in the form of the vocabulary. `needs_form` says of which words the encoder has to see the form.
+    /// Encodes words, of which `form` gives that of the vocabulary. `needs_form` says of which words the encoder has to see
+    /// more than that.
     pub(crate) fn encode<'w>(
         &self,
         words: impl Iterator<Item = &'w str> + Clone,
+        form: impl Fn(&'w str) -> &'w str,
         needs_form: impl Fn(u32) -> bool,
         encoded: &mut Encoded,
     ) {
         encoded.clear();
-        encoded.bag = self.ngrams.as_ref().map(|ngrams| ngrams.bag(words.clone())).unwrap_or_default();
-        for text in words {
+        encoded.bag =
+            self.ngrams.as_ref().map(|ngrams| ngrams.bag(words.clone().map(&form))).unwrap_or_default();
+        for written in words {
+            let text = form(written);
             let word = self.word(text);
             let weight = if word == UNKNOWN_WORD { self.weight_of_new(text) } else { 0 };
             encoded.n_foreign += weight;
             encoded.n_words += weight.max(1);
-            let mut form = 0;
+            let mut form_idx = 0;
             if let Some(forms) = self.forms.as_ref().filter(|_| needs_form(word)) {
-                form = encoded.forms.len() as u32;
-                encoded.forms.push(forms.of(text));
+                form_idx = encoded.forms.len() as u32;
+                encoded.forms.push(forms.of_written(written, text));
             }
-            encoded.tokens.push(Token { word, form, key: lexicon::word_key(text) });
+            encoded.tokens.push(Token { word, form: form_idx, key: lexicon::word_key(text) });
         }
     }
 
@@ -167,13 +190,15 @@ pub(crate) struct Token {
     pub key: u32,
 }
 
-/// A word without what was learnt of it as a whole: its characters and its frozen vector.
+/// A word without what was learnt of it as a whole: its characters and its frozen vector, or its pieces.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Form {
     /// Ids of characters, those of the ends included: at least three.
     pub characters: Vec<u8>,
     /// As wide as the network's vectors.
     pub vector: Vec<f32>,
+    /// Ids of pieces, at least one, for an encoder that reads those and nothing else.
+    pub pieces: Vec<u32>,
 }
 
 /// How words look.
@@ -182,6 +207,8 @@ pub(crate) struct Forms {
     pub alphabet: Alphabet,
     /// What is known of words before any training, if that is used.
     pub vectors: Option<&'static Vectors>,
+    /// What words are cut into for a pretrained encoder.
+    pub pieces: Option<Arc<WordPieces>>,
 }
 
 impl Forms {
@@ -189,6 +216,14 @@ impl Forms {
     pub(crate) fn of(&self, word: &str) -> Form {
         let vector = self.vectors.map_or(Vec::new(), |vectors| vectors.vector(word));
         Form { vector, ..self.alphabet.form(word) }
+    }
+
+    /// The form of a word as it is written and as the vocabulary has it: pieces are those of what is written.
+    fn of_written(&self, written: &str, word: &str) -> Form {
+        let Some(pieces) = &self.pieces else { return self.of(word) };
+        let mut form = Form::default();
+        pieces.pieces(written, &mut form.pieces);
+        form
     }
 }
 

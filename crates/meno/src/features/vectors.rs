@@ -15,6 +15,8 @@ use crate::{Error, Result};
 /// A table of pieces of words.
 #[derive(Debug)]
 pub struct Vectors {
+    /// What it was read from.
+    bytes: &'static [u8],
     width: usize,
     /// Pieces that begin a word have a space before them.
     pieces: HashMap<&'static str, u32>,
@@ -71,7 +73,7 @@ impl Vectors {
             (columns(&tensors, "vectors")?, columns(&tensors, "clusters")?);
         let (pieces, words) = (names(&tensors, "pieces")?, names(&tensors, "words")?);
         let (n_facts, facts) = columns(&tensors, "facts")?;
-        let vectors = Vectors { width, pieces, rows, cluster_width, words, facts, clusters };
+        let vectors = Vectors { bytes, width, pieces, rows, cluster_width, words, facts, clusters };
         match n_facts == N_FACTS && vectors.is_whole() {
             true => Ok(vectors),
             false => Err("damaged table of word vectors: pieces, words and clusters do not fit".to_owned()),
@@ -85,6 +87,11 @@ impl Vectors {
         self.rows.len() >= self.pieces.len() * self.width
             && self.facts.len() >= self.words.len() * N_FACTS
             && self.facts.chunks_exact(N_FACTS).all(is_there)
+    }
+
+    /// The bytes of the table.
+    pub(crate) fn bytes(&self) -> &'static [u8] {
+        self.bytes
     }
 
     /// How many numbers a vector has.

@@ -25,7 +25,7 @@ pub(crate) use adam::{Adam, BETA1, BETA2, StepSize};
 pub(crate) use attention::{Attention, AttentionGradient};
 pub(crate) use bf16::{Bf16Matrix, round_to_bf16};
 pub(crate) use buffer::Buffer;
-pub(crate) use calibrate::{Calibrate, CalibrateGradient};
+pub(crate) use calibrate::{Calibrate, CalibrateGradient, LEFT};
 pub(crate) use cell::{Cell, CellGradient};
 pub(crate) use dirichlet::Dirichlets;
 pub(crate) use gemm::{Gemm, Right, Start, Strided, Term};

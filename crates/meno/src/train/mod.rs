@@ -548,10 +548,10 @@ fn forms(tagger: &SpanTaggerSettings, features: &Features) -> Result<Forms> {
     let spelt = if tagger.char_cnn { &features.words.names()[1..] } else { &[] };
     let alphabet = Alphabet::fit(spelt.iter().map(|word| &**word));
     if !tagger.vectors {
-        return Ok(Forms { alphabet, vectors: None });
+        return Ok(Forms { alphabet, vectors: None, pieces: None });
     }
     match Vectors::built_in() {
-        Some(vectors) => Ok(Forms { alphabet, vectors: Some(vectors) }),
+        Some(vectors) => Ok(Forms { alphabet, vectors: Some(vectors), pieces: None }),
         None => Err(Error::Setting {
             problem: "vectors is true, but the vectors of English words are not built into this program"
                 .to_owned(),

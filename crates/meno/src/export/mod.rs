@@ -1,0 +1,105 @@
+//! A model as an ONNX graph, for programs that are not Rust. `docs/onnx.md` describes what is written.
+//!
+//! The graph has the network. What no graph can do, words to numbers before it and the decoding of spans after it, needs
+//! tables, which stand beside it; `examples/onnx/reader.py` does that part in Python.
+
+mod graph;
+mod networks;
+mod protobuf;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+#[cfg(feature = "onnx")]
+use crate::Error;
+use crate::Result;
+use crate::artifact::{SLOT_GATED, SPAN_TAGGER};
+use crate::atomic;
+use crate::encoder::Encoder;
+use crate::engine::{MAX_WORDS, Model};
+use crate::features::{Alphabet, BUCKETS};
+use crate::uncertainty::{Score, Scorer};
+use networks::Beside;
+
+/// The version of the document that is written.
+const VERSION: u32 = 1;
+
+const GRAPH: &str = "model.onnx";
+const DOCUMENT: &str = "meno.json";
+const VECTORS: &str = "vectors.safetensors";
+
+impl Model {
+    /// Writes the model as an ONNX graph into a folder, with the tables that it needs beside it; gives the names of the files.
+    ///
+    /// A new folder appears whole; in an old one files of the same names are replaced.
+    pub fn export_onnx(&self, folder: &Path) -> Result<Vec<&'static str>> {
+        let files = self.onnx_files()?;
+        atomic::write_folder(folder, &files, &[VECTORS])?;
+        Ok(files.into_iter().map(|(name, _)| name).collect())
+    }
+
+    fn onnx_files(&self) -> Result<Vec<(&'static str, Vec<u8>)>> {
+        let (graph, architecture) = match &self.encoder {
+            Encoder::SlotGated(encoder) => (networks::slot_gated(encoder), SLOT_GATED),
+            Encoder::SpanTagger(encoder) => (networks::span_tagger(encoder, &self.beside()), SPAN_TAGGER),
+            #[cfg(feature = "onnx")]
+            Encoder::Onnx(_) => {
+                return Err(Error::Architecture {
+                    problem: "the model is an ONNX graph already".to_owned(),
+                    hint: "take the graph that it was made of".to_owned(),
+                });
+            }
+        };
+        let mut document = serde_json::to_string(&self.onnx_document(architecture))
+            .expect("a document of plain data can be written");
+        document.push('\n');
+        let mut files = vec![(GRAPH, graph), (DOCUMENT, document.into_bytes())];
+        let vectors = self.features.forms.as_ref().and_then(|forms| forms.vectors);
+        files.extend(vectors.map(|vectors| (VECTORS, vectors.bytes().to_vec())));
+        Ok(files)
+    }
+
+    fn beside(&self) -> Beside<'_> {
+        let words = 0..self.features.words.len() as u32;
+        Beside {
+            outside_penalties: words.map(|word| self.outside_penalty(word) as f32).collect(),
+            ngrams: self.features.ngrams.as_ref(),
+        }
+    }
+
+    /// What stands before the graph and after it.
+    fn onnx_document(&self, architecture: &str) -> Value {
+        let features = &self.features;
+        let mut document = json!({
+            "format": "meno-onnx",
+            "version": VERSION,
+            "program": concat!("meno ", env!("CARGO_PKG_VERSION")),
+            "architecture": architecture,
+            "max_words": MAX_WORDS,
+            "labels": features.labels.names(),
+            "intents": features.intents.names(),
+            "digits": self.normalizer.settings().digits,
+            "vocabulary": features.words.names(),
+            "threshold": self.policy.threshold.as_ref().map(|threshold| threshold.value),
+        });
+        match self.policy.scorer {
+            Scorer::Token(score) => document["score"] = json!(Score::name(score)),
+            Scorer::Span(score) => {
+                document["score"] = json!(score);
+                document["doubt"] = json!(self.policy.doubt.map(|doubt| doubt.above));
+                document["slots"] = json!(features.labels.paired_slots());
+            }
+        }
+        if let Some(forms) = &features.forms {
+            document["characters"] = json!({
+                "alphabet": forms.alphabet.characters().iter().collect::<String>(),
+                "most": Alphabet::MAX_CHARACTERS,
+            });
+            document["vectors"] = json!(forms.vectors.map(|_| VECTORS));
+        }
+        document["lexicon"] = json!(features.lexicon);
+        document["ngrams"] = json!(features.ngrams.as_ref().map(|_| json!({ "buckets": BUCKETS })));
+        document
+    }
+}
