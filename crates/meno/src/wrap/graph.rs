@@ -1,5 +1,6 @@
 //! A graph from a file: its bytes with all weights in them, what enters it and what leaves it.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Component, Path};
 
@@ -55,14 +56,14 @@ pub(super) fn unfit(path: &Path, problem: impl Into<String>, hint: impl Into<Str
 
 /// Takes weights that stand in files beside the graph into it; whether there were any.
 fn bring_weights(path: &Path, model: &mut ModelProto) -> Result<bool> {
-    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut beside = Beside { folder: path.parent().unwrap_or(Path::new("")), files: HashMap::new() };
     let mut n_bytes = 0;
     let mut has_any = false;
     for tensor in model.graph.iter_mut().flat_map(|graph| &mut graph.initializer) {
         if tensor.data_location != Some(DataLocation::EXTERNAL) {
             continue;
         }
-        let data = weights(folder, tensor).map_err(|problem| {
+        let data = beside.weights(tensor).map_err(|problem| {
             let name = tensor.name.as_deref().unwrap_or_default();
             let hint = "keep the files that were written with the graph beside it";
             unfit(path, format!("the weights {name:?} stand in another file: {problem}"), hint)
@@ -79,22 +80,43 @@ fn bring_weights(path: &Path, model: &mut ModelProto) -> Result<bool> {
     Ok(has_any)
 }
 
-fn weights(folder: &Path, tensor: &TensorProto) -> Result<Vec<u8>, String> {
-    let entry = |key: &str| {
-        let found = tensor.external_data.iter().find(|entry| entry.key.as_deref() == Some(key));
-        found.and_then(|entry| entry.value.as_deref())
-    };
-    let number = |key: &str| entry(key).map(|text| text.parse::<usize>()).transpose();
-    let place = Path::new(entry("location").ok_or("it is not said in which")?);
-    if !place.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
-        return Err(format!("{} is not beside it", place.display()));
+/// The files beside a graph, each read once.
+struct Beside<'a> {
+    folder: &'a Path,
+    files: HashMap<String, Vec<u8>>,
+}
+
+impl Beside<'_> {
+    fn weights(&mut self, tensor: &TensorProto) -> Result<Vec<u8>, String> {
+        let entry = |key: &str| {
+            let found = tensor.external_data.iter().find(|entry| entry.key.as_deref() == Some(key));
+            found.and_then(|entry| entry.value.as_deref())
+        };
+        let number = |key: &str| entry(key).map(|text| text.parse::<usize>()).transpose();
+        let place = entry("location").ok_or("it is not said in which")?;
+        let bad = |_| "its place there is no number".to_owned();
+        let (offset, length) = (number("offset").map_err(bad)?.unwrap_or(0), number("length").map_err(bad)?);
+        let bytes = self.read(place)?;
+        let end = length.map_or(Some(bytes.len()), |length| offset.checked_add(length));
+        let data = end.and_then(|end| bytes.get(offset..end));
+        data.map(<[u8]>::to_vec).ok_or_else(|| format!("{place} is too short"))
     }
-    let bad = |_| "its place there is no number".to_owned();
-    let (offset, length) = (number("offset").map_err(bad)?.unwrap_or(0), number("length").map_err(bad)?);
-    let bytes = fs::read(folder.join(place)).map_err(|error| format!("{}: {error}", place.display()))?;
-    let end = length.map_or(Some(bytes.len()), |length| offset.checked_add(length));
-    let data = end.and_then(|end| bytes.get(offset..end));
-    data.map(<[u8]>::to_vec).ok_or_else(|| format!("{} is too short", place.display()))
+
+    fn read(&mut self, place: &str) -> Result<&[u8], String> {
+        let is_beside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        if !Path::new(place).components().all(is_beside) {
+            return Err(format!("{place} is not beside it"));
+        }
+        if !self.files.contains_key(place) {
+            let path = self.folder.join(place);
+            let failed = |error: std::io::Error| format!("{place}: {error}");
+            if fs::metadata(&path).map_err(failed)?.len() > MAX_BYTES as u64 {
+                return Err(format!("{place} has more than 2 GB"));
+            }
+            self.files.insert(place.to_owned(), fs::read(path).map_err(failed)?);
+        }
+        Ok(&self.files[place])
+    }
 }
 
 fn name(info: &ValueInfoProto) -> &str {

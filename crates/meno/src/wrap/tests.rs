@@ -156,7 +156,9 @@ fn without_a_valid_set_nothing_is_unknown() {
     let model = wrap(&bert(), None, &WrapSettings::default()).unwrap().model;
     assert_eq!(model.policy().threshold, None);
     let annotation = model.worker().annotate("call zorblax", Tokenization::Raw);
-    assert!(annotation.tokens.iter().all(|token| !token.unknown));
+    assert!(
+        annotation.tokens.iter().all(|token| token.verdict.as_ref().is_none_or(|verdict| !verdict.unknown))
+    );
 }
 
 #[test]

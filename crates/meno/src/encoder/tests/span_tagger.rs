@@ -30,6 +30,7 @@ impl Utterances {
             .map(|_| Form {
                 characters: (0..3 + random.below(6)).map(|_| random.below(SHAPE.characters) as u8).collect(),
                 vector: (0..SHAPE.vector).map(|_| random.normal()).collect(),
+                ..Form::default()
             })
             .collect();
         let tokens = |&n: &usize| {
@@ -214,7 +215,11 @@ fn span_tagger_agrees_with_jax() {
         labels: golden.utterances.iter().map(|u| u.labels.clone()).collect(),
         intents: golden.utterances.iter().map(|u| u.intent).collect(),
         forms: (golden.forms.iter().zip(vectors))
-            .map(|(characters, vector)| Form { characters: characters.clone(), vector: vector.to_vec() })
+            .map(|(characters, vector)| Form {
+                characters: characters.clone(),
+                vector: vector.to_vec(),
+                ..Form::default()
+            })
             .collect(),
     };
     assert_eq!(golden.slot_weight, 2.0, "that of `Utterances::loss`");
