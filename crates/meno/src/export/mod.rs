@@ -45,7 +45,7 @@ impl Model {
             Encoder::SpanTagger(encoder) => (networks::span_tagger(encoder, &self.beside()), SPAN_TAGGER),
             #[cfg(feature = "onnx")]
             Encoder::Onnx(_) => {
-                return Err(Error::Architecture {
+                return Err(Error::Setting {
                     problem: "the model is an ONNX graph already".to_owned(),
                     hint: "take the graph that it was made of".to_owned(),
                 });

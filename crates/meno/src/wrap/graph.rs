@@ -167,7 +167,7 @@ fn outputs(
         };
         found.map(|info| output(graph, name(info))).ok_or_else(|| {
             let names: Vec<&str> = all.iter().map(|info| name(info)).collect();
-            let hint = format!("name it with --{what}-output; the graph has {}", names.join(", "));
+            let hint = format!("name the output; the graph has {}", names.join(", "));
             unfit(path, format!("no output is known to be that of the {what}s"), hint)
         })
     };

@@ -104,7 +104,7 @@ pub fn wrap(files: &WrapFiles, valid: Option<&Corpus>, settings: &WrapSettings) 
     })?;
     encoder.attempt_longest().map_err(|problem| {
         let most = encoder.shape.max_pieces;
-        unfit(&files.graph, problem, format!("it was tried with {most} ids; --max-pieces states fewer"))
+        unfit(&files.graph, problem, format!("it was tried with {most} ids; state fewer as the most pieces"))
     })?;
     let model = assemble(encoder, &vocabulary, labels, intents, valid, settings)?;
     match valid {
