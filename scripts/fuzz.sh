@@ -14,7 +14,8 @@ fi
 
 # The seeds: real files, from which the fuzzer goes on.
 seeds=fuzz/corpus
-mkdir -p $seeds/model $seeds/corpus $seeds/text $seeds/logits $seeds/values $seeds/conllu $seeds/memory
+mkdir -p $seeds/model $seeds/corpus $seeds/text $seeds/logits $seeds/values $seeds/conllu $seeds/memory $seeds/onnx
+cp crates/meno/tests/onnx/*.onnx crates/meno/tests/onnx/refused/*.onnx $seeds/onnx/
 cp crates/meno/tests/goldens/conllu/*.conllu $seeds/conllu/
 cp crates/meno/tests/models/*.meno $seeds/model/
 printf '\0play the wall\nweather in rome\n---\nO B-album I-album\nO O B-city\n---\nplay\nweather\n' >$seeds/corpus/folder
@@ -44,7 +45,7 @@ printf "the driver's mix\ns club 7\n\nPlay the driver s mixes by S Club 7, pleas
 printf 'album\tAbbey Road\ncity\tOslo\n' >$seeds/values/lines
 printf '{"album": ["Abbey Road"], "city": ["Oslo", "Rome"]}' >$seeds/values/json
 
-for target in model corpus text logits values conllu memory; do
+for target in model corpus text logits values conllu memory onnx; do
     echo "== $target: $seconds s"
     cargo fuzz run "$target" --sanitizer none -- -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1
 done

@@ -101,4 +101,7 @@ cargo run --release --locked --quiet -- demo </dev/null
 step "a tagger made elsewhere"
 examples/crfsuite/run.sh
 
+step "ONNX"
+scripts/onnx_test.sh
+
 printf '\nall checks passed\n'

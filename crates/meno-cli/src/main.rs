@@ -11,6 +11,7 @@ mod data;
 mod demo;
 mod eval;
 mod experiment;
+mod export;
 mod hints;
 mod interrupt;
 mod licenses;
@@ -31,6 +32,8 @@ mod token;
 mod train;
 mod training_data;
 mod trusted;
+#[cfg(feature = "onnx")]
+mod wrap;
 
 use std::process::ExitCode;
 
@@ -79,6 +82,11 @@ enum Command {
     Tag(tag::Args),
     /// Talk with it: it asks about what it does not know, and learns the answer.
     Chat(chat::Args),
+    /// Make a model of a tagger that was made elsewhere and is an ONNX graph.
+    #[cfg(feature = "onnx")]
+    Wrap(wrap::Args),
+    /// Write a model as an ONNX graph, for programs that are not Rust.
+    Export(export::Args),
     /// Find unknown words for a tagger that was made elsewhere, from its logits.
     Logits(logits::Args),
     /// Look after the concepts that were taught.
@@ -132,6 +140,9 @@ fn run(command: Command, style: Style) -> meno::Result<ExitCode> {
         Command::Eval(args) => eval::run(args),
         Command::Tag(args) => tag::run(args, style),
         Command::Chat(args) => chat::run(args, style),
+        #[cfg(feature = "onnx")]
+        Command::Wrap(args) => wrap::run(args),
+        Command::Export(args) => export::run(&args),
         Command::Logits(args) => logits::run(args, style),
         Command::Memory(args) => memory::run(args),
         Command::Serve(args) => serve::run(args),

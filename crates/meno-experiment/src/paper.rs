@@ -17,12 +17,10 @@ use meno::label::{self, UNKNOWN};
 use meno::metrics::Mode;
 use meno::metrics::calibration_error::Reliability;
 use meno::metrics::new_concepts::NewConceptScores;
-use meno::syntax::{Syntax, phrase};
-use meno::train::{
-    CalibrationSettings, EpochReport, Options, Outcome, Progress, TrainSettings, Watch, fit,
-};
-use meno::uncertainty::Score;
 use meno::pretrained::Pretrained;
+use meno::syntax::{Syntax, phrase};
+use meno::train::{CalibrationSettings, EpochReport, Options, Outcome, Progress, TrainSettings, Watch, fit};
+use meno::uncertainty::Score;
 use meno::{Error, Model, Result};
 
 use crate::Dataset;

@@ -3,6 +3,8 @@
 //! Nothing in a file is believed: names, shapes and counts are compared with each other before anything is
 //! allocated by them.
 
+#[cfg(feature = "onnx")]
+mod onnx;
 mod weights;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -38,10 +40,11 @@ const FORMAT_WITH_VALUES: u32 = 3;
 const FORMAT_PLAIN: u32 = 2;
 
 const METADATA_KEY: &str = "meno";
-const SLOT_GATED: &str = "slot_gated.v1";
-const SPAN_TAGGER: &str = "span_tagger.v1";
+pub(crate) const SLOT_GATED: &str = "slot_gated.v1";
+pub(crate) const SPAN_TAGGER: &str = "span_tagger.v1";
 const TRANSFORMER: &str = "transformer.v1";
 const TRANSFORMER_INT8: &str = "transformer_int8.v1";
+const ONNX: &str = "onnx.v1";
 const WORDINGS: &str = "wordings.keys";
 const NOT_BUILT_IN: &str =
     "not built into this program (feature `english` of meno, or `Model::from_bytes_with`)";
@@ -215,6 +218,8 @@ impl Model {
                 if encoder.int8.is_some() { TRANSFORMER_INT8 } else { TRANSFORMER },
                 serde_json::to_value(encoder.network.shape()),
             ),
+            #[cfg(feature = "onnx")]
+            Encoder::Onnx(encoder) => (ONNX, serde_json::to_value(&encoder.shape)),
         };
         let known_values = self.known_values().to_vec();
         let document = Document {
@@ -228,7 +233,7 @@ impl Model {
             concepts: self.concepts(),
             id2label: (0..).zip(self.features.labels.names().iter().map(|name| name.to_string())).collect(),
             intents: texts(&self.features.intents),
-            vocabulary: texts(&self.features.words),
+            vocabulary: if architecture == ONNX { Vec::new() } else { texts(&self.features.words) },
             text: self.normalizer.clone(),
             training: self.record.clone(),
             policy: Some(PolicyDocument::from(&*self.policy)),
@@ -248,6 +253,8 @@ impl Model {
             (WORDINGS.to_owned(), RawTensor { dtype: Dtype::U32, shape: vec![wordings.keys().len()], data })
         });
         let tensors = weights::stored(&self.encoder).into_iter().chain(ngrams).chain(wordings);
+        #[cfg(feature = "onnx")]
+        let tensors = tensors.chain(onnx::tensors(self));
         safetensors::serialize(tensors, Some(metadata)).expect("named tensors of known shape can be written")
     }
 
@@ -314,7 +321,10 @@ fn parse(bytes: &[u8], english: &English) -> Result<Model, String> {
     if version.format == 0 {
         return Err("damaged description of the model: there is no format version 0".to_owned());
     }
-    const KNOWN: [&str; 4] = [SLOT_GATED, SPAN_TAGGER, TRANSFORMER, TRANSFORMER_INT8];
+    if version.architecture == ONNX && cfg!(not(feature = "onnx")) {
+        return Err("it is an ONNX graph, which this program cannot run (feature `onnx` of meno)".to_owned());
+    }
+    const KNOWN: [&str; 5] = [SLOT_GATED, SPAN_TAGGER, TRANSFORMER, TRANSFORMER_INT8, ONNX];
     if !KNOWN.contains(&&*version.architecture) {
         let known = KNOWN.map(|name| format!("{name:?}")).join(", ");
         return Err(format!("unknown architecture {:?}; this program has {known}", version.architecture));
@@ -325,10 +335,20 @@ fn parse(bytes: &[u8], english: &English) -> Result<Model, String> {
 
 fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) -> Result<Model, String> {
     check_names(&document)?;
-    let (encoder, forms) = match document.architecture.as_str() {
-        SLOT_GATED => (slot_gated(&document, tensors)?, None),
-        TRANSFORMER | TRANSFORMER_INT8 => transformer(&document, tensors)?,
-        _ => span_tagger(&document, tensors, english)?,
+    let labels = LabelSet::new(Names::new(document.id2label.values().map(String::as_str)));
+    let intents = Names::new(document.intents.iter().map(String::as_str));
+    let (encoder, features) = match document.architecture.as_str() {
+        #[cfg(feature = "onnx")]
+        ONNX => onnx::read(&document.shape, labels, intents, tensors)?,
+        architecture => {
+            let (encoder, forms) = match architecture {
+                SLOT_GATED => (slot_gated(&document, tensors)?, None),
+                TRANSFORMER | TRANSFORMER_INT8 => transformer(&document, tensors)?,
+                _ => span_tagger(&document, tensors, english)?,
+            };
+            let words = Names::new(document.vocabulary.iter().map(String::as_str));
+            (encoder, Features { words, labels, intents, forms, ..Features::default() })
+        }
     };
     let policy = policy(&document, Model::default_scorer(&encoder))?;
     if policy.growth.is_some() && !english.has_syntax() {
@@ -343,15 +363,8 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
     }
     let concepts = document.concepts;
     let outside_penalty = concepts.as_ref().map_or(0.0, |concepts| concepts.outside_penalty);
-    let features = Features {
-        words: Names::new(document.vocabulary),
-        labels: LabelSet::new(Names::new(document.id2label.into_values())),
-        intents: Names::new(document.intents),
-        forms,
-        lexicon: concepts.map(|concepts| concepts.lexicon),
-        ngrams,
-        wordings,
-    };
+    let lexicon = concepts.map(|concepts| concepts.lexicon);
+    let features = Features { lexicon, ngrams, wordings, ..features };
     Ok(Model {
         normalizer: document.text,
         features: Arc::new(features),

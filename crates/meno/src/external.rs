@@ -271,29 +271,36 @@ fn join(words: &[String], text: &mut String) -> Vec<(usize, usize)> {
 /// The lowest and the highest temperature: beyond them f32 no longer tells the labels of a usual tagger apart.
 const TEMPERATURES: (f64, f64) = (0.01, 100.0);
 
-/// The minimum of the NLL, which is convex in b = 1 / T: where its slope, sum_words (E_p\[m\] - m_gold), passes 0.
-///
-/// If it lies outside 0.01 .. 100 the nearer end is taken: a tagger without a mistake would have 0.
 fn likeliest_temperature(table: &Table) -> Result<f64> {
     let words = gold_rows(table);
     if words.is_empty() {
         let hint = "the gold labels must be among the label names";
         return Err(Error::logits(&table.path, "no word has a gold label that the tagger knows", hint));
     }
-    let slope = |inverse: f64| words.iter().map(|&(row, gold)| excess(row, gold, inverse)).sum::<f64>();
+    Ok(likeliest(&words))
+}
+
+/// The temperature under which what is right is likeliest, of rows of logits with the place of that in each.
+///
+/// It is the minimum of the NLL, which is convex in b = 1 / T: where its slope, sum_words (E_p\[m\] - m_gold), passes 0.
+///
+/// If it lies outside 0.01 .. 100 the nearer end is taken: a tagger without a mistake would have 0.
+pub(crate) fn likeliest<R: AsRef<[f32]>>(rows: &[(R, usize)]) -> f64 {
+    let slope =
+        |inverse: f64| rows.iter().map(|(row, gold)| excess(row.as_ref(), *gold, inverse)).sum::<f64>();
     let (mut low, mut high) = (1.0 / TEMPERATURES.1, 1.0 / TEMPERATURES.0);
     if slope(low) >= 0.0 {
-        return Ok(TEMPERATURES.1);
+        return TEMPERATURES.1;
     }
     if slope(high) <= 0.0 {
-        return Ok(TEMPERATURES.0);
+        return TEMPERATURES.0;
     }
     // Halving the logarithm 50 times leaves 1e-14 of it.
     for _ in 0..50 {
         let middle = (low * high).sqrt();
         *(if slope(middle) < 0.0 { &mut low } else { &mut high }) = middle;
     }
-    Ok(1.0 / (low * high).sqrt())
+    1.0 / (low * high).sqrt()
 }
 
 /// The logits of every word whose gold label the tagger has, and that label.

@@ -71,12 +71,13 @@
 //!
 //! # Features
 //!
-//! All are on by default. Without them a program opens models, reads text, remembers and leads dialogues.
+//! All but `onnx` are on by default. Without them a program opens models, reads text, remembers and leads dialogues.
 //!
 //! - `train`: [`train`](mod@train), the training of models and of syntax models; it brings `corpora`.
 //! - `corpora`: [`corpus`], reading and writing corpora of many formats, and [`external`], taggers made elsewhere.
 //! - `english`: what is known of English before any training, 5 MB of data in the program. Most models need it; without the
 //!   feature [`Model::from_bytes_with`] takes it from the caller. The syntax model is under CC BY-SA 4.0.
+//! - `onnx`: models that are ONNX graphs made elsewhere and, with `train`, `wrap`, which makes them (`docs/onnx.md`).
 //!
 //! # Modules
 //!
@@ -126,8 +127,11 @@ pub mod memory;
 pub mod engine;
 pub mod dialogue;
 mod artifact;
+mod export;
 #[cfg(feature = "train")]
 pub mod train;
+#[cfg(all(feature = "onnx", feature = "train"))]
+pub mod wrap;
 #[cfg(feature = "train")]
 #[doc(hidden)]
 pub mod bench;

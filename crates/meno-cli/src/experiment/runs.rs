@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use meno::corpus::{self, Corpus};
 use meno::metrics::Mode;
-use meno::train::TrainSettings;
 use meno::pretrained::Pretrained;
+use meno::train::TrainSettings;
 use meno::{Error, Model, Result, atomic};
 use meno_experiment::paper::{Kind, Method, ModelRun, PaperSettings, demand_new_concepts, evaluate, train};
 use meno_experiment::{Dataset, in_parallel};

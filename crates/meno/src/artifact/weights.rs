@@ -12,7 +12,7 @@ const SCALE: &str = ".scale";
 
 /// All weights of an encoder, by name. What a transformer has that fits 16 bits is stored in 16 bits.
 pub(super) fn stored(encoder: &Encoder) -> Vec<(String, RawTensor)> {
-    let (layout, parameters) = encoder.weights();
+    let Some((layout, parameters)) = encoder.weights() else { return Vec::new() };
     let may_be_short = matches!(encoder, Encoder::Transformer(_));
     let floats = layout.tensors().map(|(name, tensor)| {
         let values = parameters.values(tensor);

@@ -57,7 +57,7 @@ impl<'m> LabelTagger<'m> {
                 let pieces = features.forms.as_ref()?.pieces.as_ref()?;
                 Some(LabelTagger::Transformer(encoder, pieces))
             }
-            Encoder::SpanTagger(_) | Encoder::Transformer(_) => None,
+            _ => None,
         }
     }
 

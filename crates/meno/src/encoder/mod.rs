@@ -6,6 +6,8 @@
 mod heads;
 mod label_head;
 mod labels;
+#[cfg(feature = "onnx")]
+pub(crate) mod onnx;
 mod slot_gated;
 mod span_tagger;
 mod transformer;
@@ -18,12 +20,14 @@ use crate::emissions::Emissions;
 use crate::features::{Features, Form, Token};
 use crate::kernel::{Instructions, Kernels};
 use crate::nn::{Layout, Network, Parameters};
+#[cfg(feature = "onnx")]
+use onnx::{OnnxEncoder, OnnxSession};
 
 pub use label_head::Calibration;
 pub(crate) use label_head::EntropyLoss;
 pub(crate) use labels::{LabelTagger, Labelled, Reading};
-pub(crate) use slot_gated::{Prepared, SlotGatedEncoder, SlotGatedSession};
 pub use slot_gated::{SlotGated, SlotGatedShape, Workspace};
+pub(crate) use slot_gated::{SlotGatedEncoder, SlotGatedSession};
 pub(crate) use span_tagger::{SpanTagger, SpanTaggerShape, TaggerWorkspace};
 pub(crate) use span_tagger::{SpanTaggerEncoder, SpanTaggerSession};
 pub(crate) use transformer::{Int8Weights, TransformerEncoder, TransformerSession};
@@ -40,15 +44,20 @@ pub(crate) enum Encoder {
     SpanTagger(Arc<SpanTaggerEncoder>),
     /// A pretrained encoder of the BERT family with such heads or such labels.
     Transformer(Arc<TransformerEncoder>),
+    /// A tagger made elsewhere, as an ONNX graph.
+    #[cfg(feature = "onnx")]
+    Onnx(Arc<OnnxEncoder>),
 }
 
 impl Encoder {
-    /// Where the weights lie, and the weights.
-    pub(crate) fn weights(&self) -> (&Layout, &Parameters) {
+    /// Where the weights lie, and the weights; none of a graph, which has its own.
+    pub(crate) fn weights(&self) -> Option<(&Layout, &Parameters)> {
         match self {
-            Encoder::SlotGated(encoder) => (encoder.network.layout(), &encoder.parameters),
-            Encoder::SpanTagger(encoder) => (encoder.network.layout(), &encoder.parameters),
-            Encoder::Transformer(encoder) => (encoder.network.layout(), &encoder.parameters),
+            Encoder::SlotGated(encoder) => Some((encoder.network.layout(), &encoder.parameters)),
+            Encoder::SpanTagger(encoder) => Some((encoder.network.layout(), &encoder.parameters)),
+            Encoder::Transformer(encoder) => Some((encoder.network.layout(), &encoder.parameters)),
+            #[cfg(feature = "onnx")]
+            Encoder::Onnx(_) => None,
         }
     }
 
@@ -64,6 +73,8 @@ impl Encoder {
             Encoder::Transformer(encoder) => {
                 Session::Transformer(Box::new(TransformerSession::new(encoder.clone(), kernels, features)))
             }
+            #[cfg(feature = "onnx")]
+            Encoder::Onnx(encoder) => Session::Onnx(Box::new(OnnxSession::new(encoder.clone()))),
         }
     }
 }
@@ -73,6 +84,8 @@ pub(crate) enum Session {
     SlotGated(Box<SlotGatedSession>),
     SpanTagger(Box<SpanTaggerSession>),
     Transformer(Box<TransformerSession>),
+    #[cfg(feature = "onnx")]
+    Onnx(Box<OnnxSession>),
 }
 
 impl Session {
@@ -82,6 +95,8 @@ impl Session {
             Session::SlotGated(_) => false,
             Session::SpanTagger(session) => session.needs_form(word),
             Session::Transformer(_) => true,
+            #[cfg(feature = "onnx")]
+            Session::Onnx(session) => session.needs_form(),
         }
     }
 
@@ -91,6 +106,8 @@ impl Session {
             Session::SlotGated(session) => &session.emissions,
             Session::SpanTagger(session) => &session.emissions,
             Session::Transformer(session) => &session.emissions,
+            #[cfg(feature = "onnx")]
+            Session::Onnx(session) => &session.emissions,
         }
     }
 
@@ -100,6 +117,8 @@ impl Session {
             Session::SlotGated(session) => session.emit(tokens),
             Session::SpanTagger(session) => session.emit(tokens, forms),
             Session::Transformer(session) => session.emit(tokens, forms),
+            #[cfg(feature = "onnx")]
+            Session::Onnx(session) => session.emit(tokens, forms),
         }
     }
 }

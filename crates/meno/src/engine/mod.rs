@@ -20,6 +20,8 @@ use crate::decision::Trust;
 use crate::decision::{Policy, Rejection, Verdict};
 use crate::decoding::{Decoded, Decoder, Hypothesis};
 use crate::description::Description;
+#[cfg(all(feature = "onnx", feature = "train"))]
+use crate::emissions::Emissions;
 use crate::emissions::{Logits, Tags};
 use crate::encoder::{Encoder, Session};
 #[cfg(feature = "train")]
@@ -281,6 +283,8 @@ impl Model {
                 of_labels(encoder.network.calibration().is_some())
             }
             Encoder::SpanTagger(_) | Encoder::Transformer(_) => Scorer::Span(SpanScore::default()),
+            #[cfg(feature = "onnx")]
+            Encoder::Onnx(_) => Scorer::Token(Score::SoftmaxEntropy),
         }
     }
 
@@ -290,11 +294,13 @@ impl Model {
         let matrix = match &self.encoder {
             Encoder::SlotGated(encoder) => encoder.network.calibration(),
             Encoder::Transformer(encoder) => encoder.network.calibration(),
-            Encoder::SpanTagger(_) => None,
+            _ => None,
         };
-        let Some(matrix) = matrix else { return Vec::new() };
+        let (Some(matrix), Some((_, parameters))) = (matrix, self.encoder.weights()) else {
+            return Vec::new();
+        };
         let n_labels = matrix.columns();
-        let values = self.encoder.weights().1.values(matrix);
+        let values = parameters.values(matrix);
         let taken = |from: usize, by: usize| values[by * n_labels + from].max(0.0);
         (0..n_labels).map(|from| (0..n_labels).map(|by| taken(from, by)).collect()).collect()
     }
@@ -305,7 +311,7 @@ impl Model {
         self.syntax.clone().or_else(built_in)
     }
 
-    fn outside_penalty(&self, word: u32) -> f64 {
+    pub(crate) fn outside_penalty(&self, word: u32) -> f64 {
         match &self.features.lexicon {
             Some(lexicon) if !lexicon.was_outside(word) => self.outside_penalty,
             _ => 0.0,
@@ -520,6 +526,13 @@ impl Worker {
         self.decode();
         let policy = self.model.policy.clone();
         self.assess(&policy);
+    }
+
+    /// What the encoder says of words that are given as they are, at most [`MAX_WORDS`].
+    #[cfg(all(feature = "onnx", feature = "train"))]
+    pub(crate) fn emissions<S: AsRef<str>>(&mut self, words: &[S]) -> &Emissions {
+        self.read(words);
+        self.session.emissions()
     }
 
     /// The intents of the last utterance, the likeliest first; none if the corpus had no intents.

@@ -19,12 +19,13 @@ const OTHER: u8 = 0;
 const WORD_START: u8 = 1;
 const WORD_END: u8 = 2;
 const N_SPECIAL: usize = 3;
-/// Characters of a word that are looked at, its first ones.
-const MAX_CHARACTERS: usize = 14;
 
 impl Alphabet {
     /// The most characters that there can be.
     pub(crate) const MAX: usize = u8::MAX as usize + 1 - N_SPECIAL;
+
+    /// Characters of a word that are looked at, its first ones.
+    pub(crate) const MAX_CHARACTERS: usize = 14;
 
     /// These characters, in this order; at most [`Alphabet::MAX`] of them.
     pub(crate) fn new(characters: Vec<char>) -> Self {
@@ -59,7 +60,7 @@ impl Alphabet {
     /// What a word looks like.
     pub(crate) fn form(&self, word: &str) -> Form {
         let id = |c: char| self.ids.get(&c).copied().unwrap_or(OTHER);
-        let letters = word.chars().take(MAX_CHARACTERS).map(id);
+        let letters = word.chars().take(Self::MAX_CHARACTERS).map(id);
         let mut characters: Vec<u8> = std::iter::once(WORD_START).chain(letters).chain([WORD_END]).collect();
         if characters.len() == 2 {
             characters.insert(1, OTHER);

@@ -10,6 +10,8 @@ use super::lexicon::word_key;
 /// A table of words, where it lies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Glove {
+    /// What it was read from.
+    pub(super) bytes: &'static [u8],
     /// The keys of the words ([`word_key`]), four bytes each, in rising order.
     keys: &'static [u8],
     /// For each word a byte for each part.
@@ -42,7 +44,7 @@ impl Glove {
                     && n_centroids.checked_mul(part) == Some(centroids.data().len()) =>
             {
                 let (keys, codes, centroids) = (keys.data(), codes.data(), centroids.data());
-                Ok(Glove { keys, codes, n_parts, centroids, part })
+                Ok(Glove { bytes, keys, codes, n_parts, centroids, part })
             }
             _ => Err("damaged table of GloVe vectors: words and centroids do not fit".to_owned()),
         }

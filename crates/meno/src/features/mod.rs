@@ -20,7 +20,7 @@ use crate::utterance::Utterance;
 pub(crate) use characters::Alphabet;
 pub(crate) use lexicon::Lexicon;
 pub use lexicon::Novelty;
-pub(crate) use ngrams::{Bag, Ngrams};
+pub(crate) use ngrams::{BUCKETS, Bag, NETWORK, Ngrams};
 pub(crate) use pieces::{CONTINUED, MAX_PIECES, PieceSettings, WordPieces};
 pub use vectors::Vectors;
 pub(crate) use wording::{NewWording, Wordings};
@@ -67,6 +67,23 @@ impl Features {
             ngrams: None,
             wordings: None,
         }
+    }
+
+    /// Those of a tagger made elsewhere that cuts words into pieces: what is one piece is a word that it knows.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn of_pieces(pieces: WordPieces, labels: LabelSet, intents: Names) -> Self {
+        let is_word = |piece: &&str| !piece.starts_with(CONTINUED) && !piece.starts_with('[');
+        let words = pieces.names().lines().filter(is_word).map(str::to_owned);
+        let words = Names::new(std::iter::once(UNKNOWN_NAME.to_owned()).chain(words));
+        let forms = Forms { alphabet: Alphabet::default(), vectors: None, pieces: Some(Arc::new(pieces)) };
+        Features { words, labels, intents, forms: Some(forms), ..Features::default() }
+    }
+
+    /// Those of a tagger made elsewhere that knows words; their ids are one higher here.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn of_words(words: &[String], labels: LabelSet, intents: Names) -> Self {
+        let words = std::iter::once(UNKNOWN_NAME).chain(words.iter().map(String::as_str));
+        Features { words: Names::new(words), labels, intents, ..Features::default() }
     }
 
     /// The id of a normalised word.

@@ -16,7 +16,7 @@ pub(crate) const BUCKETS: usize = 2048;
 const C: f32 = 20.0;
 
 /// What counts of the network's log probabilities beside these: it is too sure of itself.
-const NETWORK: f32 = 0.5;
+pub(crate) const NETWORK: f32 = 0.5;
 
 /// Kinds of n-grams: of words, of characters.
 const KINDS: usize = 2;

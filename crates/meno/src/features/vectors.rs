@@ -16,6 +16,8 @@ use crate::{Error, Result};
 /// What is known of words before any training. Clones share what is large.
 #[derive(Clone, Debug)]
 pub struct Vectors {
+    /// What it was read from.
+    bytes: &'static [u8],
     width: usize,
     /// Pieces that begin a word have a space before them.
     pieces: Lines,
@@ -105,7 +107,8 @@ impl Vectors {
             (columns(&tensors, "vectors")?, columns(&tensors, "clusters")?);
         let (pieces, words) = (names(&tensors, "pieces")?, names(&tensors, "words")?);
         let (n_facts, facts) = columns(&tensors, "facts")?;
-        let vectors = Vectors { width, pieces, rows, cluster_width, words, facts, clusters, glove: None };
+        let vectors =
+            Vectors { bytes, width, pieces, rows, cluster_width, words, facts, clusters, glove: None };
         match n_facts == N_FACTS && vectors.is_whole() {
             true => Ok(vectors),
             false => Err("damaged table of word vectors: pieces, words and clusters do not fit".to_owned()),
@@ -119,6 +122,11 @@ impl Vectors {
         self.rows.len() >= self.pieces.len() * self.width
             && self.facts.len() >= self.words.len() * N_FACTS
             && self.facts.chunks_exact(N_FACTS).all(is_there)
+    }
+
+    /// The bytes of the table of pieces and clusters, and those of the GloVe vectors where there are any.
+    pub(crate) fn bytes(&self) -> (&'static [u8], Option<&'static [u8]>) {
+        (self.bytes, self.glove.map(|glove| glove.bytes))
     }
 
     /// How many numbers a vector has.

@@ -29,7 +29,7 @@ pub(crate) use adam::{Adam, BETA2, StepSize};
 pub(crate) use attention::{Attention, AttentionGradient};
 pub use bf16::{Bf16Matrix, round_to_bf16};
 pub use buffer::Buffer;
-pub(crate) use calibrate::{Calibrate, CalibrateGradient};
+pub(crate) use calibrate::{Calibrate, CalibrateGradient, LEFT};
 pub(crate) use cell::{Cell, CellGradient};
 pub(crate) use dirichlet::Dirichlets;
 pub use gemm::{Gemm, Right, Start, Strided, Term};

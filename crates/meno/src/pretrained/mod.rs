@@ -87,6 +87,12 @@ pub struct Pretrained {
     tensors: HashMap<String, Vec<f32>>,
 }
 
+/// Reads a vocabulary of word pieces: `tokenizer.json`, or a text with one a line.
+#[cfg(feature = "onnx")]
+pub(crate) fn read_vocabulary(path: &Path) -> Result<WordPieces> {
+    tokenizer::read_from(path)
+}
+
 /// Larger files are refused.
 const MAX_BYTES: u64 = 2 << 30;
 

@@ -21,6 +21,13 @@ pub(super) fn read(folder: &Path) -> Result<WordPieces> {
     if json.exists() || !text.exists() { read_json(&json) } else { read_text(&text) }
 }
 
+/// Reads the vocabulary of a file.
+#[cfg(feature = "onnx")]
+pub(super) fn read_from(path: &Path) -> Result<WordPieces> {
+    let is_json = path.extension().is_some_and(|extension| extension == "json");
+    if is_json { read_json(path) } else { read_text(path) }
+}
+
 /// Whatever a file has of what may be several things; which of them its `type` says.
 #[derive(Deserialize)]
 struct Kind {

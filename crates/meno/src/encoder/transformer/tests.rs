@@ -108,7 +108,8 @@ impl Utterances {
         network.forward(kernels, parameters, self.sequences.iter(), dropout.as_mut(), w);
         let weight = 1.0 / self.sequences.len() as f32;
         let answers = self.answers.iter().map(|(labels, intent)| (&labels[..], *intent));
-        network.loss(kernels, parameters, answers, LossWeights { slots: weight, intent: weight }, w)
+        let weights = LossWeights { slots: weight, intent: weight };
+        network.loss(kernels, parameters, answers, weights, (|_| true, None), w)
     }
 
     fn passed(
@@ -133,8 +134,10 @@ fn transformer_agrees_with_pytorch() {
     for kernels in variants() {
         let mut w = TransformerWorkspace::default();
         network.forward(kernels, &parameters, utterances.sequences.iter(), None, &mut w);
-        let (mut boundaries, mut slots) = (network.boundary_logits(&w), network.slot_logits(&w));
-        for (i, intent) in network.intent_logits(&w).enumerate() {
+        let heads = network.spans().expect("it finds spans");
+        let mut boundaries = heads.boundary_logits(&w.heads.spans);
+        let mut slots = heads.slot_logits(&w.heads.spans);
+        for (i, intent) in heads.intent_logits(&w.heads.spans).enumerate() {
             let n = golden.utterances[i].words.len();
             let of_boundaries: Vec<f32> = boundaries.by_ref().take(n).flatten().collect();
             golden.place_logits[i].check(&format!("{kernels:?}, boundaries of {i}"), &of_boundaries);
@@ -273,8 +276,9 @@ fn transformer_alone_and_in_a_batch_gives_the_same_bits() {
     let (network, parameters) = golden.network();
     let utterances = random_utterances(&[13, 9, 9, 5, 4, 2, 1], &golden.shape, &mut Random::new(7));
     let bits = |w: &TransformerWorkspace, skip: usize, n: usize| -> Vec<u32> {
-        let boundaries = network.boundary_logits(w).skip(skip).take(n).flatten();
-        let slots = network.slot_logits(w).skip(skip).take(n).flatten().copied();
+        let heads = network.spans().expect("it finds spans");
+        let boundaries = heads.boundary_logits(&w.heads.spans).skip(skip).take(n).flatten();
+        let slots = heads.slot_logits(&w.heads.spans).skip(skip).take(n).flatten().copied();
         boundaries.chain(slots).map(f32::to_bits).collect()
     };
     for kernels in variants() {
@@ -285,8 +289,8 @@ fn transformer_alone_and_in_a_batch_gives_the_same_bits() {
             let n = sequence.firsts.len();
             network.infer(kernels, &parameters, None, sequence, &mut alone);
             assert_eq!(bits(&together, first, n), bits(&alone, 0, n), "{kernels:?}, {n} words");
-            let intents = network.intent_logits(&together).nth(i);
-            assert_eq!(intents, network.intent_logits(&alone).next(), "{kernels:?}, {n} words");
+            let intents = network.intent_logits(i, &together);
+            assert_eq!(intents, network.intent_logits(0, &alone), "{kernels:?}, {n} words");
             first += n;
         }
     }
