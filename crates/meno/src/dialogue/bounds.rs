@@ -57,7 +57,8 @@ impl Dialogue<'_> {
     /// The request with the best boundaries of an unknown phrase.
     fn ask_within(&self, heard: Heard, slot: Slot) -> Heard {
         let kinds: Vec<String> = slot.guesses.iter().map(|guess| guess.0.clone()).take(MAX_KINDS).collect();
-        let Some((score, place, kind)) = self.best_place(&heard, &slot, &kinds) else { return heard };
+        let Some(likeliest) = kinds.first() else { return heard };
+        let Some((score, place)) = self.best_place(&heard, &slot, &kinds) else { return heard };
         // No answer would make the request any surer.
         if slot.outside && heard.confidence.is_some_and(|confidence| score < confidence.ln() - SAME) {
             let slots = heard.slots.iter().filter(|other| other.place != slot.place);
@@ -67,7 +68,7 @@ impl Dialogue<'_> {
             return heard;
         }
         let asked = Slot { text: heard.text[place.clone()].to_owned(), place, ..slot };
-        self.with_name(heard, asked, &kind)
+        self.with_name(heard, asked, likeliest)
     }
 
     /// The request with other boundaries of a name that the tagger is sure of, if something speaks against them.
@@ -78,7 +79,8 @@ impl Dialogue<'_> {
         let doubtful = heard.slots.iter().filter(is_name).find(|slot| self.is_doubtful(&heard, slot));
         let Some(slot) = doubtful.cloned() else { return heard };
         match self.best_place(&heard, &slot, std::slice::from_ref(&slot.slot)) {
-            Some((_, place, kind)) if place != slot.place => {
+            Some((_, place)) if place != slot.place => {
+                let kind = slot.slot.clone();
                 let mended = Slot { text: heard.text[place.clone()].to_owned(), place, ..slot };
                 self.with_name(heard, mended, &kind)
             }
@@ -98,7 +100,8 @@ impl Dialogue<'_> {
         let joins = |other: &Slot| {
             let mut between = heard.text[slot.place.end..other.place.start].split_whitespace();
             let is_joint = |word: &str| {
-                (self.book.is_ordinary(word) || self.book.is_filler(word)) && !LISTS.contains(&word)
+                (self.book.is_ordinary(word) || self.book.is_filler(word))
+                    && !self.book.is_before_another(word)
             };
             between.clone().count() <= MAX_JOINT && between.all(is_joint)
         };
@@ -107,28 +110,23 @@ impl Dialogue<'_> {
             || after.any(|other| other.slot == slot.slot && joins(other))
     }
 
-    /// The place and kind with which the request is read most surely.
-    fn best_place(
-        &self,
-        heard: &Heard,
-        slot: &Slot,
-        kinds: &[String],
-    ) -> Option<(f32, Range<usize>, String)> {
-        let mut best: Option<(f32, Range<usize>, &String)> = None;
-        for candidate in self.candidates(heard, slot) {
+    /// The place with which the request is read most surely as one of these kinds, and how surely, in logarithms, less its cost.
+    fn best_place(&self, heard: &Heard, slot: &Slot, kinds: &[String]) -> Option<(f32, Range<usize>)> {
+        let mut best: Option<(f32, Range<usize>)> = None;
+        for Candidate { place, cost } in self.candidates(heard, slot) {
             // A confidence is at most 1, so that no later one is better.
-            if best.as_ref().is_some_and(|best| best.0 >= -candidate.cost) {
+            if best.as_ref().is_some_and(|best| best.0 >= -cost) {
                 break;
             }
             for kind in kinds {
-                let read = self.engine.read(&heard.text, &[(candidate.place.clone(), kind.clone())]);
-                let score = read.confidence.unwrap_or_default().ln() - candidate.cost;
+                let read = self.engine.read(&heard.text, &[(place.clone(), kind.clone())]);
+                let score = read.confidence.unwrap_or_default().ln() - cost;
                 if !read.rejected && best.as_ref().is_none_or(|best| score > best.0) {
-                    best = Some((score, candidate.place.clone(), kind));
+                    best = Some((score, place.clone()));
                 }
             }
         }
-        best.map(|(score, place, kind)| (score, place, kind.clone()))
+        best
     }
 
     /// The places that a name may have, the cheapest first.
@@ -177,9 +175,6 @@ impl Dialogue<'_> {
         again
     }
 }
-
-/// Words after which a second name of the same kind is another one.
-const LISTS: [&str; 5] = ["and", "or", "to", "from", "then"];
 
 /// How many words may stand between two parts of a name: `by the`.
 const MAX_JOINT: usize = 3;

@@ -41,6 +41,8 @@ pub(super) struct Hear {
     pub article: Vec<String>,
     pub own: Vec<String>,
     pub direction: Vec<String>,
+    /// After these, a second name of the same kind is another one.
+    pub another: Vec<String>,
     pub cut: Vec<String>,
     pub filler: Vec<String>,
     pub number: Vec<Vec<String>>,
@@ -196,6 +198,11 @@ impl Phrasebook {
     /// Whether a word says nothing in an answer.
     pub(super) fn is_filler(&self, word: &str) -> bool {
         self.hear.filler.contains(&word.to_lowercase())
+    }
+
+    /// Whether a second name of the same kind after a word is another one.
+    pub(super) fn is_before_another(&self, word: &str) -> bool {
+        self.hear.another.contains(&word.to_lowercase())
     }
 
     /// Whether a word only leads to what is said.
