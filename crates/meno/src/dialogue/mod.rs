@@ -374,18 +374,7 @@ impl Dialogue<'_> {
         match (answer, pending.proposed.take()) {
             (Answer::Cancel, _) => self.cancel(&pending, thread),
             (Answer::Yes, Some(slot)) => self.learn(pending, thread, slot),
-            (Answer::Yes, None) => match &pending.options[..] {
-                [] => self.miss(pending, thread),
-                [slot] => {
-                    let slot = slot.clone();
-                    self.learn(pending, thread, slot)
-                }
-                // Of several, a yes does not say which.
-                [slot, ..] => {
-                    let slot = slot.clone();
-                    self.confirm(pending, thread, slot)
-                }
-            },
+            (Answer::Yes, None) => self.agree(pending, thread),
             (Answer::No, proposed) => {
                 if proposed.is_none() {
                     pending.options.clear();

@@ -72,6 +72,15 @@ impl Dialogue<'_> {
         (state, Reply { forget, ..reply })
     }
 
+    /// A yes takes the type that was offered; of several it does not say which.
+    pub(super) fn agree(&self, pending: Pending, thread: Thread) -> (State, Reply) {
+        match pending.options.first().cloned() {
+            None => self.miss(pending, thread),
+            Some(slot) if pending.options.len() == 1 => self.learn(pending, thread, slot),
+            Some(slot) => self.confirm(pending, thread, slot),
+        }
+    }
+
     fn chat(&self, thread: Thread, name: &str) -> (State, Reply) {
         finished(thread, self.book.say(name, &[]), Outcome::Talk)
     }

@@ -269,6 +269,29 @@ fn transformer_agrees_with_finite_differences() {
     }
 }
 
+/// The same with a label for each word in place of spans.
+#[test]
+fn labels_of_a_transformer_agree_with_finite_differences() {
+    let golden = GoldenTransformer::read();
+    let labels = Some(Labels { n: 1 + 2 * golden.shape.slots, is_calibrated: false });
+    let network = TransformerTagger::new(TransformerTaggerShape { labels, ..golden.shape });
+    let mut random = Random::new(5);
+    let mut parameters = network.initial(&mut random);
+    for (_, tensor) in network.layout().tensors() {
+        let noisy: Vec<f32> = parameters.values(tensor).iter().map(|x| x + 0.2 * random.normal()).collect();
+        fill(&mut parameters, tensor, &noisy);
+    }
+    network.pad(&mut parameters);
+    let utterances = random_utterances(&[6, 3, 1], &golden.shape, &mut Random::new(4));
+    for kernels in variants() {
+        let w = utterances.passed(&network, kernels, &parameters, false);
+        let gradient = gradient(&network, kernels, &w);
+        let mut w = TransformerWorkspace::default();
+        let loss = |parameters: &Parameters| utterances.loss(&network, kernels, parameters, false, &mut w);
+        check_gradient(&format!("{kernels:?}"), &network, &parameters, &gradient, |_| false, loss);
+    }
+}
+
 /// What is said about an utterance does not depend on what else is in the batch.
 #[test]
 fn transformer_alone_and_in_a_batch_gives_the_same_bits() {
