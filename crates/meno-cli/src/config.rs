@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use meno::train::{Architecture, CalibrationSettings, MentionReplacement, SpanTaggerSettings, TrainSettings};
 use meno::train::TransformerSettings;
+use meno::train::{Architecture, CalibrationSettings, MentionReplacement, SpanTaggerSettings, TrainSettings};
 use meno::{Error, Result};
 use toml::{Table, Value};
 

@@ -11,11 +11,11 @@ use std::time::Duration;
 use meno::decision::{Expected, Growth, Policy, PolicySettings, Threshold, Trust};
 use meno::engine::Record;
 use meno::metrics::{Mode, Report};
+use meno::pretrained::Pretrained;
 use meno::train::{
     Architecture, Checkpoint, Options, Outcome, TrainSettings, UNDETERMINED, check, fit, language,
     looks_open, with_open_slots,
 };
-use meno::pretrained::Pretrained;
 use meno::{Error, Model, Result, atomic};
 use serde::Serialize;
 
@@ -174,6 +174,8 @@ struct Job {
     json: bool,
     resume: Option<Checkpoint>,
     language: Option<String>,
+    /// The folder of a pretrained encoder.
+    folder: Option<PathBuf>,
     encoder: Option<Arc<Pretrained>>,
     data: TrainingData,
 }
@@ -194,11 +196,8 @@ impl Job {
         }
         let encoder = args.encoder.as_deref().map(Pretrained::open).transpose()?;
         let mut settings = settings(&args, resume.as_ref(), encoder.as_ref())?;
-        let architecture = if settings.is_span_level() {
-            ArchitectureName::SpanTagger
-        } else {
-            ArchitectureName::SlotGated
-        };
+        let architecture =
+            if settings.is_span_level() { ArchitectureName::SpanTagger } else { ArchitectureName::SlotGated };
         let policy = args.threshold.settings(architecture)?;
         atomic::demand_writable(&output)?;
         let data = TrainingData::read(&path, args.columns.layout()?, args.describe.as_deref(), &settings)?;
@@ -217,6 +216,7 @@ impl Job {
             json: args.json,
             resume,
             language: args.language,
+            folder: args.encoder,
             encoder: encoder.map(Arc::new),
         })
     }
@@ -312,7 +312,9 @@ impl Job {
         if kept.is_ok() {
             note(format_args!("{}: what is needed to go on", self.checkpoint.display()));
             let (path, output) = (quoted(&self.path), quoted(&self.output));
-            note(format_args!("hint: to go on, type `meno train {path} -o {output} --resume`"));
+            let encoder = self.folder.as_ref().map(|folder| format!(" --encoder {}", quoted(folder)));
+            let encoder = encoder.unwrap_or_default();
+            note(format_args!("hint: to go on, type `meno train {path} -o {output}{encoder} --resume`"));
         }
         kept?;
         saved?;
@@ -321,11 +323,7 @@ impl Job {
 }
 
 /// The settings of the architecture, of the file or of the training that goes on, with what was typed.
-fn settings(
-    args: &Args,
-    resume: Option<&Checkpoint>,
-    encoder: Option<&Pretrained>,
-) -> Result<TrainSettings> {
+fn settings(args: &Args, resume: Option<&Checkpoint>, encoder: Option<&Pretrained>) -> Result<TrainSettings> {
     let is_regularized = args.plain || args.calibrate || args.calibration.is_typed();
     let architecture = args.architecture.unwrap_or(if is_regularized {
         ArchitectureName::SlotGated

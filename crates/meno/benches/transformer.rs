@@ -62,7 +62,8 @@ fn train(dir: &str, folder: &str, threads: usize, steps: usize) -> meno::Result<
     let (corpus, valid) = (read_split(Path::new(dir), "train")?, read_split(Path::new(dir), "valid")?);
     let settings = TrainSettings::transformer(&encoder);
     let mut watch = Steps { left: steps, before: Instant::now(), times: Vec::new() };
-    let Outcome::Stopped { .. } = fit(&corpus, &valid, &settings, options(&encoder, threads), &mut watch)? else {
+    let Outcome::Stopped { .. } = fit(&corpus, &valid, &settings, options(&encoder, threads), &mut watch)?
+    else {
         return Ok(json!({"error": "fewer steps than asked for"}));
     };
     // The first one waits for memory.

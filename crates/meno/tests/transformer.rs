@@ -158,7 +158,8 @@ fn it_learns_and_comes_back_bit_for_bit() {
     let (_folder, encoder) = encoder(1);
     let train = corpus("train", 0);
     let settings = TrainSettings { epochs: 60, rate: 2e-3, ..settings(&encoder) };
-    let model = fit(&train, &train, &settings, options(&encoder, 2, None), &mut ()).unwrap().finished().unwrap();
+    let model =
+        fit(&train, &train, &settings, options(&encoder, 2, None), &mut ()).unwrap().finished().unwrap();
     assert!(model.record().valid_slot_f1 > 90.0, "{:?}", model.record());
     let bytes = model.to_bytes();
     let loaded = Model::from_bytes(&bytes, Path::new("model")).unwrap();

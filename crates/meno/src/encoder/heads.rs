@@ -47,7 +47,12 @@ pub(crate) struct Answer<'a> {
 
 impl SpanHeads {
     /// The matrices; [`SpanHeads::vectors`] follows when all matrices of the network have been laid out.
-    pub(crate) fn matrices(layout: &mut Layout, word: usize, utterance: usize, [slots, intents]: [usize; 2]) -> Self {
+    pub(crate) fn matrices(
+        layout: &mut Layout,
+        word: usize,
+        utterance: usize,
+        [slots, intents]: [usize; 2],
+    ) -> Self {
         let mut matrix =
             |name, rows, columns| Linear { weight: layout.matrix(name, rows, columns), bias: None };
         SpanHeads {

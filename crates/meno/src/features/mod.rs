@@ -100,7 +100,8 @@ impl Features {
         encoded: &mut Encoded,
     ) {
         encoded.clear();
-        encoded.bag = self.ngrams.as_ref().map(|ngrams| ngrams.bag(words.clone().map(&form))).unwrap_or_default();
+        encoded.bag =
+            self.ngrams.as_ref().map(|ngrams| ngrams.bag(words.clone().map(&form))).unwrap_or_default();
         for written in words {
             let text = form(written);
             let word = self.word(text);

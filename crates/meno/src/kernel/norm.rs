@@ -66,8 +66,7 @@ pub(super) unsafe fn forward<S: Simd>(norm: &mut Norm<'_>) {
             let mut k = 0;
             while k < width {
                 let hat = S::mul(S::sub(S::load(x.add(k)), S::splat(mean)), S::splat(inverse));
-                let (gamma, beta) =
-                    (S::load(norm.gamma.as_ptr().add(k)), S::load(norm.beta.as_ptr().add(k)));
+                let (gamma, beta) = (S::load(norm.gamma.as_ptr().add(k)), S::load(norm.beta.as_ptr().add(k)));
                 S::store(y.add(k), S::mul_add(hat, gamma, beta));
                 k += LANES;
             }

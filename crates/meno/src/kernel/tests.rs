@@ -378,9 +378,7 @@ fn cell_of_odd_inputs() {
 fn adam_of_odd_gradients() {
     // Clipping comes first, so no gradient is beyond its limit; 1e4 leaves room for any sensible one.
     let gradients: Vec<f32> = ODD.iter().map(|x| x.clamp(-1e4, 1e4)).chain([1e-45; 16]).collect();
-    let sizes: Vec<StepSize> = (1..400)
-        .map(|t| StepSize::new(t, 1e-3, BETA2))
-        .collect();
+    let sizes: Vec<StepSize> = (1..400).map(|t| StepSize::new(t, 1e-3, BETA2)).collect();
     for n_missed in [0, 1, 7, 127, 128, 129, 300] {
         check_agreement(&format!("adam, {n_missed} missed"), |kernels| {
             let mut parameters = floats(&mut Random::new(6), 32);
@@ -405,9 +403,7 @@ fn adam_of_odd_gradients() {
 fn catching_up_equals_steps_without_gradient() {
     let mut random = Random::new(7);
     let rate = 1e-2;
-    let sizes: Vec<StepSize> = (1..500)
-        .map(|t| StepSize::new(t, rate, BETA2))
-        .collect();
+    let sizes: Vec<StepSize> = (1..500).map(|t| StepSize::new(t, rate, BETA2)).collect();
     let (parameters, gradient) = (floats(&mut random, 64), floats(&mut random, 64));
     for kernels in variants() {
         for n_missed in [1, 2, 10, 100, 128, 200, 400] {

@@ -38,8 +38,8 @@ pub(crate) use parameters::{Layout, Parameters, Tensor};
 #[cfg(feature = "train")]
 pub(crate) use task::{Part, Task};
 #[cfg(feature = "train")]
-pub(crate) use trainer::{Schedule, Stage};
-#[cfg(feature = "train")]
 pub use trainer::Trainer;
+#[cfg(feature = "train")]
+pub(crate) use trainer::{Schedule, Stage};
 #[cfg(feature = "train")]
 pub(crate) use word_dropout::WordDropout;

@@ -48,7 +48,10 @@ pub(super) fn fit(
 fn demand_folds(train: &Corpus, n_folds: usize, settings: &TrainSettings) -> Result<()> {
     let n_utterances = train.utterances.len();
     let (problem, hint) = if !settings.is_span_level() {
-        ("cross-validation is for taggers that find spans".to_owned(), "set a part of the corpus aside to validate on")
+        (
+            "cross-validation is for taggers that find spans".to_owned(),
+            "set a part of the corpus aside to validate on",
+        )
     } else if n_folds < 2 || n_folds > n_utterances {
         (
             format!("{n_folds} folds of {n_utterances} utterances"),

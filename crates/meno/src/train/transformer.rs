@@ -24,7 +24,9 @@ pub(super) fn demand_encoder<'e>(
 ) -> Result<&'e Pretrained> {
     let (problem, hint) = match encoder {
         Some(encoder) if encoder.fingerprint() == settings.encoder => return Ok(encoder),
-        Some(_) => ("this is another encoder than the settings are for", "give the one that it was begun with"),
+        Some(_) => {
+            ("this is another encoder than the settings are for", "give the one that it was begun with")
+        }
         None => ("the settings are for a pretrained encoder, and there is none", "give the folder of one"),
     };
     Err(Error::Setting { problem: problem.to_owned(), hint: hint.to_owned() })

@@ -238,7 +238,8 @@ impl Layer {
         let d_qkv = Rows { data: &state.d_qkv, n, row: row_of(3 * self.hidden) };
         self.qkv.backward_input(kernels, transposed, d_qkv, RowsMut { data: d, row }, Start::Sum);
 
-        for (linear, dy) in [self.qkv, self.attended, self.up, self.down].iter().zip(self.d_outputs(n, state)) {
+        for (linear, dy) in [self.qkv, self.attended, self.up, self.down].iter().zip(self.d_outputs(n, state))
+        {
             linear.backward_bias(kernels, dy, matrices, d_vectors);
         }
     }

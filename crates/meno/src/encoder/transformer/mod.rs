@@ -22,7 +22,9 @@ use super::heads::{SpanHeads, SpanHeadsState};
 use crate::features::MAX_PIECES;
 use crate::kernel::{Buffer, LANES};
 use crate::nn::crf::N_TAGS;
-use crate::nn::{Batch, LayerNorm, LayerNormState, Layout, Network, Parameters, Product, Rows, Tensor, row_of};
+use crate::nn::{
+    Batch, LayerNorm, LayerNormState, Layout, Network, Parameters, Product, Rows, Tensor, row_of,
+};
 use crate::pretrained::TransformerShape;
 use crate::random::Random;
 use crate::tensors::check_widths;

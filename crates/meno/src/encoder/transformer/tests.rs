@@ -150,7 +150,12 @@ fn transformer_agrees_with_pytorch() {
         for (name, tensor) in network.layout().tensors() {
             let found = crate::nn::values(&gradient, tensor);
             // The bias of the keys changes no softmax: its gradient is rounding.
-            golden.gradients[name].check_within(&format!("{kernels:?}, gradient of {name}"), &found, 2e-5, 2e-6);
+            golden.gradients[name].check_within(
+                &format!("{kernels:?}, gradient of {name}"),
+                &found,
+                2e-5,
+                2e-6,
+            );
         }
     }
 }
@@ -215,7 +220,8 @@ fn gelu_agrees_with_pytorch() {
 
 /// Utterances of words of some pieces.
 fn random_utterances(lengths: &[usize], shape: &TransformerTaggerShape, random: &mut Random) -> Utterances {
-    let mut word = || (0..1 + random.below(3)).map(|_| random.below(shape.encoder.vocabulary) as u32).collect();
+    let mut word =
+        || (0..1 + random.below(3)).map(|_| random.below(shape.encoder.vocabulary) as u32).collect();
     let mut sequences: Vec<Sequence> =
         lengths.iter().map(|&n| sequence(&(0..n).map(|_| word()).collect::<Vec<_>>())).collect();
     sequences.sort_by_key(|sequence| std::cmp::Reverse(sequence.pieces.len()));
@@ -247,9 +253,14 @@ fn transformer_agrees_with_finite_differences() {
                 let gradient = gradient(&network, kernels, &w);
                 let what = format!("{kernels:?}, lengths {lengths:?}, dropout {dropout}");
                 let mut w = TransformerWorkspace::default();
-                check_gradient(&what, &network, &parameters, &gradient, |_| false, |parameters| {
-                    utterances.loss(&network, kernels, parameters, dropout, &mut w)
-                });
+                check_gradient(
+                    &what,
+                    &network,
+                    &parameters,
+                    &gradient,
+                    |_| false,
+                    |parameters| utterances.loss(&network, kernels, parameters, dropout, &mut w),
+                );
             }
         }
     }
