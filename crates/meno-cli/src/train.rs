@@ -178,6 +178,8 @@ struct Job {
     json: bool,
     resume: Option<Checkpoint>,
     language: Option<String>,
+    /// The folder of a pretrained encoder.
+    folder: Option<PathBuf>,
     encoder: Option<Arc<Pretrained>>,
     quantize: bool,
     data: TrainingData,
@@ -219,6 +221,7 @@ impl Job {
             json: args.json,
             resume,
             language: args.language,
+            folder: args.encoder,
             encoder: encoder.map(Arc::new),
             quantize: args.quantize,
         })
@@ -315,7 +318,9 @@ impl Job {
         if kept.is_ok() {
             note(format_args!("{}: what is needed to go on", self.checkpoint.display()));
             let (path, output) = (quoted(&self.path), quoted(&self.output));
-            note(format_args!("hint: to go on, type `meno train {path} -o {output} --resume`"));
+            let encoder = self.folder.as_ref().map(|folder| format!(" --encoder {}", quoted(folder)));
+            let encoder = encoder.unwrap_or_default();
+            note(format_args!("hint: to go on, type `meno train {path} -o {output}{encoder} --resume`"));
         }
         kept?;
         saved?;

@@ -5,6 +5,7 @@
 
 #[cfg(feature = "onnx")]
 mod onnx;
+mod transformer;
 mod weights;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -19,10 +20,8 @@ use crate::decision::{Doubt, Growth, N_ASKED, NamedThreshold, Policy, Threshold,
 use crate::description::Description;
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape};
 use crate::encoder::{SpanTagger, SpanTaggerEncoder, SpanTaggerShape};
-use crate::encoder::{TransformerEncoder, TransformerTagger, TransformerTaggerShape};
 use crate::engine::{English, Model, Record};
 use crate::features::{Alphabet, Features, Forms, Lexicon, Ngrams, Vectors, Wordings};
-use crate::features::{PieceSettings, WordPieces};
 use crate::label::{self, LabelSet, Names};
 use crate::memory::KnownValues;
 use crate::nn::Network;
@@ -31,6 +30,7 @@ use crate::text::Normalizer;
 use crate::uncertainty::{OutOfScopeScore, Score, Scorer, SpanScore};
 use crate::utterance::KnownValue;
 use crate::{Error, Result};
+use transformer::PieceDocument;
 
 /// The latest version of the file format; this program reads it and all earlier ones.
 const FORMAT: u32 = 4;
@@ -97,16 +97,6 @@ struct ConceptDocument {
     /// Only in version 1.
     #[serde(default, skip_serializing)]
     reject: Option<f64>,
-}
-
-/// What a transformer cuts words into. Another way to cut them is another name.
-#[derive(Serialize, Deserialize)]
-struct PieceDocument {
-    name: String,
-    #[serde(flatten)]
-    settings: PieceSettings,
-    /// By their ids, a line feed between two.
-    vocabulary: String,
 }
 
 /// All that a decision depends on, so that no later program decides otherwise.
@@ -268,11 +258,7 @@ impl Model {
         Some(ConceptDocument {
             alphabet: forms.alphabet.characters().iter().collect(),
             vectors: forms.vectors.as_ref().map(|vectors| vectors.name().to_owned()),
-            pieces: forms.pieces.as_ref().map(|pieces| PieceDocument {
-                name: WordPieces::NAME.to_owned(),
-                settings: pieces.settings().clone(),
-                vocabulary: pieces.names().to_owned(),
-            }),
+            pieces: forms.pieces.as_deref().map(PieceDocument::from),
             outside_penalty: self.outside_penalty,
             lexicon: lexicon.clone(),
             reject: None,
@@ -343,7 +329,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
         architecture => {
             let (encoder, forms) = match architecture {
                 SLOT_GATED => (slot_gated(&document, tensors)?, None),
-                TRANSFORMER | TRANSFORMER_INT8 => transformer(&document, tensors)?,
+                TRANSFORMER | TRANSFORMER_INT8 => transformer::read(&document, tensors)?,
                 _ => span_tagger(&document, tensors, english)?,
             };
             let words = Names::new(document.vocabulary.iter().map(String::as_str));
@@ -459,43 +445,6 @@ fn span_tagger(
     network.pad(&mut parameters);
     let forms = Forms { alphabet, vectors, pieces: None };
     Ok((Encoder::SpanTagger(Arc::new(SpanTaggerEncoder::new(network, parameters))), Some(forms)))
-}
-
-fn transformer(document: &Document, tensors: &SafeTensors<'_>) -> Result<(Encoder, Option<Forms>), String> {
-    let shape: TransformerTaggerShape = serde_json::from_value(document.shape.clone()).map_err(damaged)?;
-    let concepts = document.concepts.as_ref().ok_or_else(|| damaged("nothing on concepts"))?;
-    let n_words = document.vocabulary.len();
-    let n_labels = n_paired(shape.slots);
-    check_counts(document, [n_words, n_labels, shape.intents])?;
-    shape.check().map_err(damaged)?;
-    demand_paired(document)?;
-    let alphabet = alphabet(concepts)?;
-    let pieces = match &concepts.pieces {
-        None => return Err(damaged("nothing on pieces")),
-        Some(PieceDocument { name, .. }) if name != WordPieces::NAME => {
-            return Err(damaged(format!("unknown pieces {name:?}")));
-        }
-        Some(PieceDocument { settings, vocabulary, .. }) => {
-            WordPieces::new(vocabulary.clone(), settings.clone()).map_err(damaged)?
-        }
-    };
-    let whole = pieces.len() <= shape.encoder.vocabulary
-        && shape.labels.is_none_or(|labels| labels.n == n_labels)
-        && concepts.outside_penalty.is_finite()
-        && concepts.lexicon.is_whole(n_words, shape.slots);
-    if !whole {
-        return Err(damaged("what is said of concepts does not fit"));
-    }
-    let has_8_bits = document.architecture == TRANSFORMER_INT8;
-    let network =
-        if has_8_bits { TransformerTagger::in_8_bits(shape) } else { TransformerTagger::new(shape) };
-    let mut parameters = weights::read(network.layout(), tensors)?;
-    network.pad(&mut parameters);
-    let int8 = has_8_bits.then(|| weights::read_int8(&network, tensors)).transpose()?;
-    let forms = Forms { alphabet, vectors: None, pieces: Some(Arc::new(pieces)) };
-    let bounds = document.training.settings.calibration().map(|calibration| calibration.bounds);
-    let encoder = TransformerEncoder { network, parameters, int8, calibration: bounds.unwrap_or_default() };
-    Ok((Encoder::Transformer(Arc::new(encoder)), Some(forms)))
 }
 
 /// How many labels so many slots have, if each has two.

@@ -26,11 +26,10 @@ use rayon::prelude::*;
 use crate::corpus::{Corpus, Utterance};
 use crate::decision::{Policy, PolicySettings};
 use crate::description::Description;
-use crate::encoder::SpanTaggerShape;
 use crate::encoder::{Encoder, SlotGated, SlotGatedEncoder, SlotGatedShape, SpanTagger, SpanTaggerEncoder};
 use crate::encoder::{TransformerEncoder, TransformerTagger};
 use crate::engine::{HeldOut, MAX_WORDS, Model, Record};
-use crate::features::{Alphabet, Example, Features, Forms, Lexicon, Vectors, Wordings, first_intent};
+use crate::features::{Example, Features, Forms, Lexicon, Wordings, first_intent};
 use crate::kernel::Kernels;
 use crate::label;
 use crate::memory::KnownValues;
@@ -380,9 +379,9 @@ impl<'a> Fit<'a> {
                 })))
             }
             Architecture::SpanTagger(tagger) => {
-                let forms = forms(tagger, &features)?;
+                let forms = span_tagger::forms(tagger, &features)?;
                 let network =
-                    Box::new(SpanTagger::new(span_tagger_shape(settings, tagger, &features, &forms)));
+                    Box::new(SpanTagger::new(span_tagger::shape(settings, tagger, &features, &forms)));
                 features.forms = Some(forms.clone());
                 Untrained::SpanTagger { network, tagger, forms }
             }
@@ -587,44 +586,6 @@ fn demand_short(corpus: &Corpus) -> Result<()> {
             let hint = format!("cut it into utterances of at most {MAX_WORDS} words");
             Err(Error::corpus(&corpus.path, long.line, problem, hint))
         }
-    }
-}
-
-/// How the words of a corpus look to a span tagger.
-fn forms(tagger: &SpanTaggerSettings, features: &Features) -> Result<Forms> {
-    // Without a char-CNN all words of a length look the same.
-    let spelt = if tagger.char_cnn { &features.words.names()[1..] } else { &[] };
-    let alphabet = Alphabet::fit(spelt.iter().map(|word| &**word));
-    if !tagger.vectors {
-        return Ok(Forms { alphabet, vectors: None, pieces: None });
-    }
-    match Vectors::built_in() {
-        Some(vectors) => Ok(Forms { alphabet, vectors: Some(vectors.clone()), pieces: None }),
-        None => Err(Error::Setting {
-            problem: "vectors is true, but the vectors of English words are not built into this program"
-                .to_owned(),
-            hint: "build meno with its feature `english`, or set vectors to false".to_owned(),
-        }),
-    }
-}
-
-fn span_tagger_shape(
-    settings: &TrainSettings,
-    tagger: &SpanTaggerSettings,
-    features: &Features,
-    forms: &Forms,
-) -> SpanTaggerShape {
-    SpanTaggerShape {
-        words: features.words.len(),
-        characters: forms.alphabet.len(),
-        slots: features.labels.paired_slots().len(),
-        intents: features.intents.len(),
-        embedding: settings.embedding,
-        character: tagger.character,
-        filters: tagger.filters,
-        vector: forms.vectors.as_ref().map_or(0, Vectors::width),
-        hidden: settings.hidden,
-        layers: tagger.layers,
     }
 }
 

@@ -8,7 +8,8 @@ use std::ops::RangeInclusive;
 
 use super::folds::train_on;
 use super::replacement::open_slots;
-use super::{Part, TrainSettings, Watch, cross_fit, forms, read};
+use super::span_tagger::forms;
+use super::{Part, TrainSettings, Watch, cross_fit, read};
 use crate::corpus::{Corpus, WithoutValues, values_of};
 use crate::features::Vectors;
 use crate::label;

@@ -1,13 +1,53 @@
 //! Training of the span tagger: word dropout, and mentions replaced by others.
 
 use super::replacement::{KnownMentions, Mentions, Source, Word, counts};
-use crate::encoder::{SpanTagger, TaggerWorkspace};
-use crate::features::{Example, Features, Form, Forms, Token, UNKNOWN_WORD};
+use crate::encoder::{SpanTagger, SpanTaggerShape, TaggerWorkspace};
+use crate::features::{Alphabet, Example, Features, Form, Forms, Token, UNKNOWN_WORD, Vectors};
 use crate::kernel::Kernels;
 use crate::nn::optimizer::Replica;
 use crate::nn::{Dropout, LossWeights, Part, Task, WordDropout};
 use crate::random::Random;
 use crate::settings::{SpanTaggerSettings, TrainSettings};
+use crate::{Error, Result};
+
+/// How the words of a corpus look to a span tagger.
+pub(super) fn forms(tagger: &SpanTaggerSettings, features: &Features) -> Result<Forms> {
+    // Without a char-CNN all words of a length look the same.
+    let spelt = if tagger.char_cnn { &features.words.names()[1..] } else { &[] };
+    let alphabet = Alphabet::fit(spelt.iter().map(|word| &**word));
+    if !tagger.vectors {
+        return Ok(Forms { alphabet, vectors: None, pieces: None });
+    }
+    match Vectors::built_in() {
+        Some(vectors) => Ok(Forms { alphabet, vectors: Some(vectors), pieces: None }),
+        None => Err(Error::Setting {
+            problem: "vectors is true, but the vectors of English words are not built into this program"
+                .to_owned(),
+            hint: "build meno with its feature `english`, or set vectors to false".to_owned(),
+        }),
+    }
+}
+
+/// The sizes of a span tagger for what a corpus has.
+pub(super) fn shape(
+    settings: &TrainSettings,
+    tagger: &SpanTaggerSettings,
+    features: &Features,
+    forms: &Forms,
+) -> SpanTaggerShape {
+    SpanTaggerShape {
+        words: features.words.len(),
+        characters: forms.alphabet.len(),
+        slots: features.labels.paired_slots().len(),
+        intents: features.intents.len(),
+        embedding: settings.embedding,
+        character: tagger.character,
+        filters: tagger.filters,
+        vector: forms.vectors.map_or(0, Vectors::width),
+        hidden: settings.hidden,
+        layers: tagger.layers,
+    }
+}
 
 /// The examples of a span tagger.
 pub(super) struct SpanTaggerTask<'a> {
