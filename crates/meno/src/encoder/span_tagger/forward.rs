@@ -1,12 +1,11 @@
 //! The forward pass: from words and their forms to logits.
 
-use super::{PreparedTagger, SpanTagger, TaggerWorkspace, WINDOW};
-use crate::features::{Form, Token, UNKNOWN_WORD};
-use crate::kernel::{Bf16Matrix, Buffer, Kernels};
-use crate::nn::{Dropout, Rows, RowsMut, row_of};
+use std::sync::OnceLock;
 
-/// Words that are prepared at a time.
-const PORTION: usize = 256;
+use super::{PreparedTagger, SpanTagger, TaggerWorkspace, WINDOW};
+use crate::features::{Form, Token};
+use crate::kernel::{Bf16Matrix, Kernels};
+use crate::nn::{Dropout, Rows, RowsMut, row_of};
 
 impl SpanTagger {
     /// Logits for utterances of falling length, none of them empty; they stay in the workspace.
@@ -48,11 +47,10 @@ impl SpanTagger {
         w: &mut TaggerWorkspace,
     ) {
         let row = self.lstm.gates_row();
-        let gates =
-            |token: &Token| prepared.gates.get(token.word as usize * row..(token.word as usize + 1) * row);
-        let gates = |token: &Token| gates(token).filter(|_| token.word != UNKNOWN_WORD);
+        w.late.clear();
+        w.late.extend((0..tokens.len()).filter(|&i| prepared.gates(tokens[i].word).is_none()));
         w.distinct.clear();
-        w.distinct.extend(tokens.iter().filter(|token| gates(token).is_none()).map(|token| token.form));
+        w.distinct.extend(w.late.iter().map(|&i| tokens[i].form));
         w.distinct.sort_unstable();
         w.distinct.dedup();
         self.spell(kernels, parameters, forms, w);
@@ -60,45 +58,34 @@ impl SpanTagger {
         // Words that are not prepared go through the large matrix together.
         let (embedding, form, input_row) =
             (self.shape.embedding, self.shape.form(), row_of(self.shape.input()));
-        let late = tokens.iter().filter(|token| gates(token).is_none());
-        let n_late = late.clone().count();
-        let x = w.x.reserve(n_late * input_row);
-        for (x, token) in x.chunks_exact_mut(input_row).zip(late) {
-            let distinct = w.distinct.binary_search(&token.form).expect("listed above");
-            x[..embedding].copy_from_slice(self.embedding.row(parameters, token.word as usize));
+        let x = w.x.reserve(w.late.len() * input_row);
+        for (x, &i) in x.chunks_exact_mut(input_row).zip(&w.late) {
+            let distinct = w.distinct.binary_search(&tokens[i].form).expect("listed above");
+            x[..embedding].copy_from_slice(self.embedding.row(parameters, tokens[i].word as usize));
             x[embedding..embedding + form].copy_from_slice(&w.form_rows[distinct * form..][..form]);
         }
-        let x = Rows { data: x, n: n_late, row: input_row };
+        let x = Rows { data: x, n: w.late.len(), row: input_row };
         self.lstm.project(kernels, parameters, x, &mut w.late_gates);
-        let mut late_gates = w.late_gates.chunks_exact(row);
+        for (&i, gates) in w.late.iter().zip(w.late_gates.chunks_exact(row)) {
+            prepared.keep(tokens[i].word, gates);
+        }
         let to = w.lstm.gates.reserve(tokens.len() * row);
-        for (to, token) in to.chunks_exact_mut(row).zip(tokens) {
-            let from =
-                gates(token).or_else(|| late_gates.next()).expect("a row for each that is not prepared");
+        let mut late = w.late.iter().zip(w.late_gates.chunks_exact(row)).peekable();
+        for (i, (to, token)) in to.chunks_exact_mut(row).zip(tokens).enumerate() {
+            let from = match late.next_if(|(late, _)| **late == i) {
+                Some((_, gates)) => gates,
+                None => prepared.gates(token.word).expect("all others are listed as late"),
+            };
             to.copy_from_slice(from);
         }
         self.understand(kernels, parameters, prepared.bf16.each_ref().map(Option::as_ref), None, w);
     }
 
-    /// Prepares the first words of the vocabulary, the most frequent ones; a form for each.
-    pub(crate) fn prepare(&self, kernels: Kernels, parameters: &[f32], forms: &[Form]) -> PreparedTagger {
-        let (row, input_row) = (self.lstm.gates_row(), row_of(self.shape.input()));
-        let mut gates = Buffer::zeros(forms.len() * row);
-        let mut w = TaggerWorkspace::default();
-        let portions = forms.chunks(PORTION).zip(gates.chunks_mut(PORTION * row));
-        for (first, (forms, gates)) in (0..).step_by(PORTION).zip(portions) {
-            w.batch.pack(std::iter::once(forms.len()));
-            w.forms = (0..forms.len() as u32).collect();
-            w.distinct = w.forms.clone();
-            w.words = (first..).take(forms.len()).collect();
-            self.spell(kernels, parameters, forms, &mut w);
-            self.embed(kernels, parameters, None, &mut w);
-            let x = Rows { data: &w.x, n: forms.len(), row: input_row };
-            self.lstm.input().forward(kernels, parameters, x, RowsMut { data: gates, row });
-        }
+    /// What is worked out once, with room for what the first words of the vocabulary give to the gates.
+    pub(crate) fn prepare(&self, parameters: &[f32], n_words: usize) -> PreparedTagger {
         let bf16 = [Some(&self.lstm), self.upper.as_ref()];
         let bf16 = bf16.map(|lstm| lstm.and_then(|lstm| lstm.bf16(parameters)));
-        PreparedTagger { gates, bf16 }
+        PreparedTagger { gates: (0..n_words).map(|_| OnceLock::new()).collect(), bf16 }
     }
 
     /// The windows over the characters of the distinct forms; those at the end of a word run into the next.

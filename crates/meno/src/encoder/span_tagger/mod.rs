@@ -15,6 +15,9 @@ mod backward;
 mod forward;
 mod session;
 
+use std::sync::OnceLock;
+
+use crate::features::UNKNOWN_WORD;
 use crate::kernel::{Bf16Matrix, Buffer, Kernels};
 use crate::label::parts;
 use crate::nn::crf::{Crf, N_TAGS};
@@ -71,12 +74,26 @@ pub(crate) struct SpanTagger {
 }
 
 /// What is worked out once for many utterances ([`SpanTagger::prepare`]).
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct PreparedTagger {
-    /// What the first words of the vocabulary give to the gates.
-    gates: Buffer,
+    /// What the first words of the vocabulary give to the gates, from the first time on that they are said.
+    gates: Box<[OnceLock<Box<[f32]>>]>,
     /// The recurrent matrices of the layers.
     bf16: [Option<[Bf16Matrix; 2]>; 2],
+}
+
+impl PreparedTagger {
+    /// What a word gives to the gates, if that is known; those that training did not have differ by their form.
+    fn gates(&self, word: u32) -> Option<&[f32]> {
+        self.gates.get(word as usize).filter(|_| word != UNKNOWN_WORD)?.get().map(|gates| &**gates)
+    }
+
+    /// Keeps it, if the word is among the first.
+    fn keep(&self, word: u32, gates: &[f32]) {
+        if let Some(kept) = self.gates.get(word as usize).filter(|_| word != UNKNOWN_WORD) {
+            kept.get_or_init(|| gates.into());
+        }
+    }
 }
 
 impl std::fmt::Debug for PreparedTagger {
@@ -106,7 +123,8 @@ pub(crate) struct TaggerWorkspace {
     form_rows: Buffer,
     x: Buffer,
     x_factors: Buffer,
-    /// What words that were not prepared give to the gates.
+    /// Which words of an utterance were not prepared, and what they give to the gates.
+    late: Vec<usize>,
     late_gates: Buffer,
     lstm: BiLstmState,
     /// What enters the upper layer.

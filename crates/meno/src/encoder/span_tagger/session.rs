@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::{PreparedTagger, SpanTagger, TaggerWorkspace};
 use crate::emissions::{Emissions, Logits, Tags};
 use crate::encoder::Once;
-use crate::features::{Features, Form, Token, UNKNOWN_WORD};
+use crate::features::{Form, Token};
 use crate::kernel::Kernels;
 use crate::nn::Parameters;
 
-/// Words that are prepared: they make up nearly all text, and take 3 KB each.
+/// Words that are prepared once they are said: they make up nearly all text, and take 3 KB each.
 const PREPARED: usize = 4000;
 
 /// A network with its weights.
@@ -25,14 +25,9 @@ impl SpanTaggerEncoder {
         SpanTaggerEncoder { network, parameters, prepared: Once::default() }
     }
 
-    fn prepare(&self, kernels: Kernels, features: &Features) -> Arc<PreparedTagger> {
-        self.prepared.get(kernels, || {
-            let words = features.words.names().iter().take(PREPARED);
-            let forms = features.forms.as_ref();
-            let forms: Vec<Form> =
-                words.map(|word| forms.map_or(Form::default(), |forms| forms.of(word))).collect();
-            self.network.prepare(kernels, &self.parameters, &forms)
-        })
+    fn prepare(&self, kernels: Kernels) -> Arc<PreparedTagger> {
+        let n_words = self.network.shape().words.min(PREPARED);
+        self.prepared.get(kernels, || self.network.prepare(&self.parameters, n_words))
     }
 }
 
@@ -46,14 +41,14 @@ pub(crate) struct SpanTaggerSession {
 }
 
 impl SpanTaggerSession {
-    pub(crate) fn new(encoder: Arc<SpanTaggerEncoder>, kernels: Kernels, features: &Features) -> Self {
+    pub(crate) fn new(encoder: Arc<SpanTaggerEncoder>, kernels: Kernels) -> Self {
         let tags = Tags::Spans {
             boundaries: Vec::new(),
             transitions: encoder.network.transitions(&encoder.parameters),
             slots: Logits::default(),
         };
         SpanTaggerSession {
-            prepared: encoder.prepare(kernels, features),
+            prepared: encoder.prepare(kernels),
             encoder,
             kernels,
             workspace: TaggerWorkspace::default(),
@@ -62,7 +57,7 @@ impl SpanTaggerSession {
     }
 
     pub(crate) fn needs_form(&self, word: u32) -> bool {
-        word == UNKNOWN_WORD || word as usize >= PREPARED
+        self.prepared.gates(word).is_none()
     }
 
     pub(crate) fn emit(&mut self, tokens: &[Token], forms: &[Form]) -> &Emissions {
