@@ -35,7 +35,7 @@ done
 for corpus in "${corpora[@]}"; do
   for architecture in span-tagger slot-gated; do
     model=$dir/$(basename "$corpus")-$architecture
-    "$meno" train "$corpus" --architecture $architecture --epochs 1 -o "$model.meno" 2>"$dir/log" || { cat "$dir/log" >&2; exit 1; }
+    "$meno" train "$corpus" --architecture $architecture --epochs 1 -o "$model.meno" >"$dir/log" 2>&1 || { cat "$dir/log" >&2; exit 1; }
     "$meno" export "$model.meno" --onnx "$model" 2>/dev/null
     "$meno" tag "$model.meno" "$corpus/test/seq.in" --words --json >"$model.jsonl"
     "$venv/bin/python" scripts/onnx_test.py exported "$model" "$model.jsonl"

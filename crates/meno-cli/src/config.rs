@@ -47,17 +47,18 @@ seed = {seed}
     );
     text += &match &settings.architecture {
         Architecture::SlotGated(None) => String::new(),
-        Architecture::SlotGated(Some(calibration)) => print_calibration(calibration),
+        Architecture::SlotGated(Some(calibration)) => print_calibration("calibrate", calibration),
         Architecture::SpanTagger(tagger) => print_tagger(tagger),
         Architecture::Transformer(transformer) => print_transformer(transformer),
     };
     text
 }
 
-fn print_calibration(CalibrationSettings { lambda, unknown_words, bounds }: &CalibrationSettings) -> String {
+fn print_calibration(name: &str, settings: &CalibrationSettings) -> String {
+    let CalibrationSettings { lambda, unknown_words, bounds } = settings;
     format!(
         "
-[calibrate]
+[{name}]
 # how much the entropy of a word counts beside its cross entropy
 lambda = {lambda:?}
 # word dropout: words that occur n times are read as never seen with probability a / (a + n): a
@@ -117,6 +118,7 @@ fn print_transformer(settings: &TransformerSettings) -> String {
         plain_rate,
         outside_penalty,
         replacement,
+        labels,
     } = settings;
     let text = format!(
         "
@@ -137,7 +139,12 @@ plain_rate = {plain_rate:?}
 outside_penalty = {outside_penalty:?}
 "
     );
-    text + &print_replacement("transformer", replacement)
+    let labels = labels.map_or(String::new(), |labels| {
+        let text = "\n# words are labelled, as by the tagger of the paper, and no spans are found\n[transformer.labels]\n";
+        let calibration = |settings| print_calibration("transformer.labels.calibration", &settings);
+        text.to_owned() + &labels.calibration.map_or(String::new(), calibration)
+    });
+    text + &print_replacement("transformer", replacement) + &labels
 }
 
 fn print_replacement(within: &str, replacement: &MentionReplacement) -> String {

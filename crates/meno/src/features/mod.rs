@@ -47,6 +47,10 @@ pub struct Features {
     pub(crate) wordings: Option<Wordings>,
 }
 
+/// Taggers made elsewhere know of no limit; what is beyond this no longer is a word.
+#[cfg(feature = "onnx")]
+const MOST_PIECES: usize = 256;
+
 /// The name under which unknown words stand in the vocabulary; no word of a corpus can look like it.
 const UNKNOWN_NAME: &str = "<unknown word>";
 
@@ -75,7 +79,8 @@ impl Features {
         let is_word = |piece: &&str| !piece.starts_with(CONTINUED) && !piece.starts_with('[');
         let words = pieces.names().lines().filter(is_word).map(str::to_owned);
         let words = Names::new(std::iter::once(UNKNOWN_NAME.to_owned()).chain(words));
-        let forms = Forms { alphabet: Alphabet::default(), vectors: None, pieces: Some(Arc::new(pieces)) };
+        let pieces = Some(Arc::new(pieces.with_most(MOST_PIECES)));
+        let forms = Forms { alphabet: Alphabet::default(), vectors: None, pieces };
         Features { words, labels, intents, forms: Some(forms), ..Features::default() }
     }
 

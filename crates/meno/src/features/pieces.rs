@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
-/// No more pieces of a word than these are kept.
+/// No more pieces of a word than these are kept, unless something else is said.
 pub(crate) const MAX_PIECES: usize = 8;
 
 /// What pieces have before them that go on with a word.
@@ -45,6 +45,8 @@ pub(crate) struct PieceSettings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WordPieces {
     settings: PieceSettings,
+    /// No more pieces of a word than these are kept.
+    most: usize,
     /// All pieces by their ids, a line feed between two.
     names: String,
     /// Where each of them ends.
@@ -74,13 +76,19 @@ impl WordPieces {
             }
         }
         let sorted = (0..n as u32).collect();
-        let mut pieces = WordPieces { settings, names, ends, sorted, continued: 0..0 };
+        let mut pieces = WordPieces { settings, most: MAX_PIECES, names, ends, sorted, continued: 0..0 };
         let mut sorted = std::mem::take(&mut pieces.sorted);
         sorted.sort_unstable_by(|&a, &b| pieces.name(a).cmp(pieces.name(b)).then(b.cmp(&a)));
         pieces.sorted = sorted;
         pieces.continued =
             CONTINUED.bytes().enumerate().fold(0..n, |range, (at, byte)| pieces.narrow(range, at, byte));
         Ok(pieces)
+    }
+
+    /// The same with more or fewer pieces of a word kept, at least one.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn with_most(self, most: usize) -> Self {
+        WordPieces { most: most.max(1), ..self }
     }
 
     /// How text is cut before the vocabulary is asked.
@@ -108,7 +116,12 @@ impl WordPieces {
         self.settings.sep
     }
 
-    /// Appends the pieces of a word, at least one and at most [`MAX_PIECES`]. White space may stand in it.
+    /// What stands for words that have no pieces.
+    pub(crate) fn unknown(&self) -> u32 {
+        self.settings.unknown
+    }
+
+    /// Appends the pieces of a word, at least one and at most as many as are kept. White space may stand in it.
     pub(crate) fn pieces(&self, word: &str, out: &mut Vec<u32>) {
         let start = out.len();
         let PieceSettings { clean_text, split_ideographs, strip_accents, .. } = self.settings;
@@ -121,7 +134,7 @@ impl WordPieces {
             true => self.cut(chars.nfd().filter(|&c| !is_accent(c)), out),
             false => self.cut(chars, out),
         }
-        out.truncate(start + MAX_PIECES);
+        out.truncate(start + self.most);
         if out.len() == start {
             out.push(self.settings.unknown);
         }
@@ -129,7 +142,7 @@ impl WordPieces {
 
     /// Words end at white space; each mark is a word of its own.
     fn cut(&self, chars: impl Iterator<Item = char>, out: &mut Vec<u32>) {
-        let most = out.len() + MAX_PIECES;
+        let most = out.len() + self.most;
         let mut word = String::new();
         let mut place = |c: char, out: &mut Vec<u32>| {
             let is_mark = is_punctuation(c);

@@ -19,7 +19,7 @@ pub(super) fn forms(tagger: &SpanTaggerSettings, features: &Features) -> Result<
         return Ok(Forms { alphabet, vectors: None, pieces: None });
     }
     match Vectors::built_in() {
-        Some(vectors) => Ok(Forms { alphabet, vectors: Some(vectors), pieces: None }),
+        Some(vectors) => Ok(Forms { alphabet, vectors: Some(vectors.clone()), pieces: None }),
         None => Err(Error::Setting {
             problem: "vectors is true, but the vectors of English words are not built into this program"
                 .to_owned(),
@@ -43,7 +43,7 @@ pub(super) fn shape(
         embedding: settings.embedding,
         character: tagger.character,
         filters: tagger.filters,
-        vector: forms.vectors.map_or(0, Vectors::width),
+        vector: forms.vectors.as_ref().map_or(0, Vectors::width),
         hidden: settings.hidden,
         layers: tagger.layers,
     }

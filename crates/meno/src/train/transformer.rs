@@ -139,7 +139,7 @@ impl<'a> TransformerTask<'a> {
             let is_dropped = matches!(source, Source::Kept(i) if drops(example.words[i]));
             let fits = match source {
                 Source::Kept(_) if is_dropped => {
-                    drawn.sequence.push(&[self.encoder.pieces.settings().unknown], most)
+                    drawn.sequence.push(&[self.encoder.pieces.unknown()], most)
                 }
                 Source::Kept(i) => drawn.sequence.push(&self.cut[example_idx][i], most),
                 Source::Drawn(Word::Known(word)) => {

@@ -100,7 +100,7 @@ fn pieces_are_those_of_tokenizers() {
 fn what_was_learnt_is_tagged_and_what_was_not_is_unknown() {
     for files in [bert(), lstm()] {
         let Wrapped { model, report, .. } = wrapped(&files);
-        assert!(report.unwrap().slot_f1 > 99.0);
+        assert!(report.unwrap().slot_f1 > 90.0);
         let mut worker = model.worker();
         let annotation = worker.annotate("Weather in New York!", Tokenization::Raw);
         let spans: Vec<_> = annotation.spans.iter().map(|span| (span.text, &*span.slot)).collect();

@@ -1,7 +1,7 @@
 //! What must hold of the bytes of a graph before anything is built from them.
 //!
 //! A file is read by `rten-onnx` and run by `rten`; neither looks for what would take the program down (graphs inside graphs
-//! without end) or what would go unnoticed (weights that are no numbers). Every problem names the node or the tensor.
+//! without end, numbers that never end) or what would go unnoticed (weights that are no numbers). Every problem names the node or the tensor.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<ModelProto, String> {
     if bytes.len() > MAX_BYTES {
         return Err("more than 2 GB, which no ONNX file can have".to_owned());
     }
-    check_depth(bytes, &MODEL, 0)?;
+    check_wire(bytes, &MODEL, 0)?;
     let model = ModelProto::parse_buf(bytes).map_err(|error| format!("not an ONNX file: {error}"))?;
     let graph = model.graph.as_ref().filter(|graph| !graph.node.is_empty());
     let graph = graph.ok_or("not an ONNX file: there is no graph in it")?;
@@ -34,44 +34,67 @@ pub(crate) fn title(node: &NodeProto) -> String {
     format!("node {name:?} ({operator})")
 }
 
-/// The fields of a message that hold messages that may hold such a message again.
-struct Nest {
-    fields: &'static [(u64, &'static Nest)],
+/// What a message is made of, as far as a reader goes into it.
+struct Message {
+    /// Fields that are messages.
+    fields: &'static [(u64, &'static Message)],
+    /// Fields that are rows of numbers of varying length.
+    packed: &'static [u64],
     /// Whether it can be inside of itself.
     nests: bool,
 }
 
-static MODEL: Nest = Nest { fields: &[(7, &GRAPH)], nests: false };
-static GRAPH: Nest = Nest { fields: &[(1, &NODE), (11, &INFO), (12, &INFO), (13, &INFO)], nests: true };
-static NODE: Nest = Nest { fields: &[(5, &ATTRIBUTE)], nests: false };
-static ATTRIBUTE: Nest = Nest { fields: &[(6, &GRAPH), (11, &GRAPH)], nests: false };
-static INFO: Nest = Nest { fields: &[(2, &TYPE)], nests: false };
-static TYPE: Nest = Nest { fields: &[(4, &SEQUENCE), (9, &SEQUENCE)], nests: true };
-static SEQUENCE: Nest = Nest { fields: &[(1, &TYPE)], nests: false };
+const fn message(fields: &'static [(u64, &'static Message)]) -> Message {
+    Message { fields, packed: &[], nests: false }
+}
 
-/// Refuses messages inside of messages by which a reader would run out of stack. What is damaged is left to the reader.
-fn check_depth(mut bytes: &[u8], nest: &Nest, depth: usize) -> Result<(), String> {
+static MODEL: Message = message(&[(7, &GRAPH), (8, &ENTRY), (14, &ENTRY)]);
+static GRAPH: Message =
+    Message { nests: true, ..message(&[(1, &NODE), (5, &TENSOR), (11, &INFO), (12, &INFO), (13, &INFO)]) };
+static NODE: Message = message(&[(5, &ATTRIBUTE)]);
+static ATTRIBUTE: Message =
+    Message { packed: &[8], ..message(&[(5, &TENSOR), (6, &GRAPH), (10, &TENSOR), (11, &GRAPH)]) };
+static TENSOR: Message = Message { packed: &[1, 5, 7, 11], ..message(&[(13, &ENTRY)]) };
+static INFO: Message = message(&[(2, &TYPE)]);
+static TYPE: Message =
+    Message { nests: true, ..message(&[(1, &TENSOR_TYPE), (4, &SEQUENCE), (9, &SEQUENCE)]) };
+static SEQUENCE: Message = message(&[(1, &TYPE)]);
+static TENSOR_TYPE: Message = message(&[(2, &SHAPE)]);
+static SHAPE: Message = message(&[(1, &ENTRY)]);
+static ENTRY: Message = message(&[]);
+
+/// Refuses bytes on which a reader would never end: numbers that go on and on, messages inside of messages without end.
+fn check_wire(mut bytes: &[u8], of: &Message, depth: usize) -> Result<(), String> {
     if depth > MAX_DEPTH {
         return Err(format!("graphs inside of graphs, more than {MAX_DEPTH} deep"));
     }
-    while let Some(tag) = varint(&mut bytes) {
-        let skipped = match tag & 7 {
+    let damaged = || "not an ONNX file: damaged, or cut off".to_owned();
+    while !bytes.is_empty() {
+        let tag = varint(&mut bytes).ok_or_else(damaged)?;
+        let n = match tag & 7 {
             0 => varint(&mut bytes).map(|_| 0),
             1 => Some(8),
-            5 => Some(4),
             2 => varint(&mut bytes),
+            5 => Some(4),
             _ => None,
         };
-        let Some(field) = skipped.and_then(|n| bytes.split_off(..usize::try_from(n).ok()?)) else {
-            return Ok(());
-        };
-        if let Some((_, inner)) = nest.fields.iter().find(|(number, _)| tag & 7 == 2 && *number == tag >> 3) {
-            check_depth(field, inner, depth + usize::from(inner.nests))?;
+        let n = n.and_then(|n| usize::try_from(n).ok()).ok_or_else(damaged)?;
+        let mut field = bytes.split_off(..n).ok_or_else(damaged)?;
+        if tag & 7 != 2 {
+            continue;
+        }
+        if let Some((_, inner)) = of.fields.iter().find(|(number, _)| *number == tag >> 3) {
+            check_wire(field, inner, depth + usize::from(inner.nests))?;
+        } else if of.packed.contains(&(tag >> 3)) {
+            while !field.is_empty() {
+                varint(&mut field).ok_or_else(damaged)?;
+            }
         }
     }
     Ok(())
 }
 
+/// At most ten bytes, of which all but the last have their highest bit set.
 fn varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
@@ -157,7 +180,7 @@ mod tests {
             let graph = (0..depth).fold(Vec::new(), |graph, _| inside(1, &inside(5, &inside(6, &graph))));
             inside(7, &graph)
         };
-        assert!(check_depth(&nested(MAX_DEPTH - 1), &MODEL, 0).is_ok());
+        assert!(check_wire(&nested(MAX_DEPTH - 1), &MODEL, 0).is_ok());
         for depth in [MAX_DEPTH, 100, 20_000] {
             let problem = read(&nested(depth)).err().unwrap_or_default();
             assert!(problem.contains("graphs inside of graphs"), "{depth}: {problem}");
@@ -168,6 +191,16 @@ mod tests {
     fn damaged_bytes_are_refused() {
         for bytes in [&b""[..], b"\x3a", b"\x3a\xff\xff\xff\xff\xff", b"PK\x03\x04", &[0xFF; 100]] {
             assert!(read(bytes).is_err(), "{bytes:?}");
+        }
+        // A number that never ends, at each place where one may stand: the version, the sides and the numbers of a tensor, those of
+        // an attribute, a side of an input.
+        let endless = [0xFF; 20];
+        let tensor = |field: u8| inside(7, &inside(5, &inside(field, &endless)));
+        let attribute = inside(7, &inside(1, &inside(5, &inside(8, &endless))));
+        let side = inside(7, &inside(11, &inside(2, &inside(1, &inside(2, &inside(1, &endless))))));
+        let version = [&[0x08][..], &endless].concat();
+        for bytes in [tensor(1), tensor(5), tensor(7), tensor(13), attribute, side, version] {
+            assert!(read(&bytes).is_err_and(|problem| problem.contains("damaged")), "{bytes:?}");
         }
     }
 }
