@@ -17,7 +17,7 @@ pub(crate) mod tests;
 use std::sync::{Arc, OnceLock};
 
 use crate::emissions::Emissions;
-use crate::features::{Form, Token};
+use crate::features::{Features, Form, Token};
 use crate::kernel::{Instructions, Kernels};
 use crate::nn::{Layout, Network, Parameters};
 #[cfg(feature = "onnx")]
@@ -62,7 +62,7 @@ impl Encoder {
     }
 
     /// What one thread needs to run it.
-    pub(crate) fn session(&self, kernels: Kernels) -> Session {
+    pub(crate) fn session(&self, kernels: Kernels, features: &Features) -> Session {
         match self {
             Encoder::SlotGated(encoder) => {
                 Session::SlotGated(Box::new(SlotGatedSession::new(encoder.clone(), kernels)))

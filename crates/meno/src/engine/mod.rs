@@ -330,7 +330,7 @@ impl Model {
 
     fn worker_on(&self, kernels: Kernels) -> Worker {
         Worker {
-            session: self.encoder.session(kernels),
+            session: self.encoder.session(kernels, &self.features),
             model: self.clone(),
             kernels,
             tokens: Tokens::default(),

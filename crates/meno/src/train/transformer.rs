@@ -138,9 +138,7 @@ impl<'a> TransformerTask<'a> {
                 |word| self.word_dropout.as_ref().is_some_and(|dropout| dropout.drops(word, random));
             let is_dropped = matches!(source, Source::Kept(i) if drops(example.words[i]));
             let fits = match source {
-                Source::Kept(_) if is_dropped => {
-                    drawn.sequence.push(&[self.encoder.pieces.unknown()], most)
-                }
+                Source::Kept(_) if is_dropped => drawn.sequence.push(&[self.encoder.pieces.unknown()], most),
                 Source::Kept(i) => drawn.sequence.push(&self.cut[example_idx][i], most),
                 Source::Drawn(Word::Known(word)) => {
                     drawn.sequence.push(&self.vocabulary[word as usize], most)
