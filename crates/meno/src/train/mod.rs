@@ -313,7 +313,7 @@ struct Fit<'a> {
 /// A network without weights.
 enum Untrained<'a> {
     SlotGated(Box<SlotGated>),
-    SpanTagger { network: Box<SpanTagger>, tagger: &'a SpanTaggerSettings, forms: Forms },
+    SpanTagger { network: Box<SpanTagger>, tagger: &'a SpanTaggerSettings, forms: Box<Forms> },
 }
 
 /// The best epoch so far.
@@ -370,7 +370,7 @@ impl<'a> Fit<'a> {
                 features.lexicon = Some(Lexicon::fit(&features, &examples));
                 features.wordings = Some(Wordings::fit(&examples));
                 features.forms = Some(forms.clone());
-                Untrained::SpanTagger { network, tagger, forms }
+                Untrained::SpanTagger { network, tagger, forms: Box::new(forms) }
             }
         };
         Ok(Fit {
