@@ -324,7 +324,7 @@ enum Untrained<'a> {
     SpanTagger {
         network: Box<SpanTagger>,
         tagger: &'a SpanTaggerSettings,
-        forms: Forms,
+        forms: Box<Forms>,
     },
     Transformer {
         network: Box<TransformerTagger>,
@@ -383,7 +383,7 @@ impl<'a> Fit<'a> {
                 let network =
                     Box::new(SpanTagger::new(span_tagger::shape(settings, tagger, &features, &forms)));
                 features.forms = Some(forms.clone());
-                Untrained::SpanTagger { network, tagger, forms }
+                Untrained::SpanTagger { network, tagger, forms: Box::new(forms) }
             }
             Architecture::Transformer(tagger) => {
                 let encoder = transformer::demand_encoder(encoder, tagger)?;
