@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::*;
-
-#[path = "../../../../../tests/left_out.rs"]
-mod left_out;
+use crate::text::tests::left_out::left_out;
 
 const VOCABULARY: &str = include_str!("vocabulary.txt");
 const WORDS: &str = include_str!("words.txt");
@@ -88,7 +86,7 @@ fn minilm() -> Option<PathBuf> {
 fn the_vocabulary_of_minilm_gives_the_ids_of_tokenizers() {
     let Some(folder) = minilm() else {
         let why = "neither $MENO_MINILM nor target/minilm is there (scripts/get_minilm.sh target/minilm)";
-        return left_out::left_out("the vocabulary of MiniLM", why);
+        return left_out("the vocabulary of MiniLM", why);
     };
     let names = std::fs::read_to_string(folder.join("vocab.txt")).unwrap();
     let settings = PieceSettings { unknown: 100, cls: 101, sep: 102, ..BARE };
