@@ -39,8 +39,11 @@ fn decode(code: &str) -> Vec<u32> {
     code.as_bytes().chunks_exact(2).map(|pair| 64 * digit(pair[0]) + digit(pair[1])).collect()
 }
 
+/// A word and its pieces.
+type Cut = (String, Vec<u32>);
+
 /// The words of the file with their pieces, by how they are cut.
-fn goldens() -> Vec<(PieceSettings, Vec<(String, Vec<u32>)>)> {
+fn goldens() -> Vec<(PieceSettings, Vec<Cut>)> {
     let mut sections = Vec::new();
     for line in WORDS.lines() {
         if let Some(bits) = line.strip_prefix("# ") {
