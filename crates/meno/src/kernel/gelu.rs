@@ -11,9 +11,7 @@ unsafe fn erf<S: Simd>(a: S::V) -> S::V {
         let x = S::min(S::max(a, S::splat(-4.0)), S::splat(4.0));
         let z = S::mul(x, x);
         let mut p = S::splat(2.726_142_3e-10);
-        for c in
-            [-2.770_681_4e-8, 2.101_024e-6, 5.692_506_4e-5, 7.349_906_3e-4, 2.954_599_8e-3, 1.609_603_3e-2]
-        {
+        for c in [-2.770_681_4e-8, 2.101_024e-6, 5.692_506_4e-5, 7.349_906_3e-4, 2.954_6e-3, 1.609_603_3e-2] {
             p = S::mul_add(p, z, S::splat(c));
         }
         let mut q = S::splat(1.456_607_2e-5);

@@ -11,9 +11,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::tensors::RawTensor;
-
-#[path = "../../../../tests/left_out.rs"]
-mod left_out;
+use crate::text::tests::left_out::left_out;
 
 const SHAPE: TransformerShape = TransformerShape {
     vocabulary: 8,
@@ -440,7 +438,7 @@ fn minilm_is_read() {
     let folder = std::env::var_os("MENO_MINILM").map_or(fetched, PathBuf::from);
     if !folder.join(WEIGHTS).exists() {
         let why = "neither $MENO_MINILM nor target/minilm is there (scripts/get_minilm.sh target/minilm)";
-        return left_out::left_out("the weights of MiniLM", why);
+        return left_out("the weights of MiniLM", why);
     }
     let pretrained = Pretrained::open(&folder).unwrap();
     let shape = TransformerShape {

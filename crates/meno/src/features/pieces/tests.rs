@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::*;
-
-#[path = "../../../../../tests/left_out.rs"]
-mod left_out;
+use crate::text::tests::left_out::left_out;
 
 const VOCABULARY: &str = include_str!("vocabulary.txt");
 const WORDS: &str = include_str!("words.txt");
@@ -41,8 +39,11 @@ fn decode(code: &str) -> Vec<u32> {
     code.as_bytes().chunks_exact(2).map(|pair| 64 * digit(pair[0]) + digit(pair[1])).collect()
 }
 
+/// A word and its pieces.
+type Cut = (String, Vec<u32>);
+
 /// The words of the file with their pieces, by how they are cut.
-fn goldens() -> Vec<(PieceSettings, Vec<(String, Vec<u32>)>)> {
+fn goldens() -> Vec<(PieceSettings, Vec<Cut>)> {
     let mut sections = Vec::new();
     for line in WORDS.lines() {
         if let Some(bits) = line.strip_prefix("# ") {
@@ -88,7 +89,7 @@ fn minilm() -> Option<PathBuf> {
 fn the_vocabulary_of_minilm_gives_the_ids_of_tokenizers() {
     let Some(folder) = minilm() else {
         let why = "neither $MENO_MINILM nor target/minilm is there (scripts/get_minilm.sh target/minilm)";
-        return left_out::left_out("the vocabulary of MiniLM", why);
+        return left_out("the vocabulary of MiniLM", why);
     };
     let names = std::fs::read_to_string(folder.join("vocab.txt")).unwrap();
     let settings = PieceSettings { unknown: 100, cls: 101, sep: 102, ..BARE };
