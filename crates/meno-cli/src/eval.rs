@@ -196,6 +196,15 @@ fn evaluate_words(
     test: &Corpus,
     new: Option<&Corpus>,
 ) -> Result<Option<Unknown>> {
+    if model.is_graph() {
+        return match (&args.score, new) {
+            (None, None) => Ok(None),
+            _ => Err(Error::Setting {
+                problem: "what is unknown to a tagger made elsewhere cannot be measured here".to_owned(),
+                hint: "leave out --score and --ood; `meno logits` does it for its logits".to_owned(),
+            }),
+        };
+    }
     let policy = model.policy();
     let measure = match &args.score {
         Some(name) => name.parse()?,

@@ -234,6 +234,15 @@ impl Model {
         self.record.language.is_none()
     }
 
+    /// Whether it is a tagger made elsewhere, as an ONNX graph.
+    pub fn is_graph(&self) -> bool {
+        match &self.encoder {
+            #[cfg(feature = "onnx")]
+            Encoder::Onnx(_) => true,
+            _ => false,
+        }
+    }
+
     /// When words, spans and utterances are unknown.
     pub fn policy(&self) -> &Policy {
         &self.policy
