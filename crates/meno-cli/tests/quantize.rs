@@ -23,7 +23,7 @@ fn what_is_not_there_is_said() {
         exit 2
         ---
         error: none.model: there is no such file
-        hint: a model is made by training on a corpus
+        hint: a model is made by `meno train DIR -o MODEL`
     "#]]
     .assert_eq(&run(trained(), "quantize none.model -o small --weights bf16"));
 }

@@ -19,7 +19,7 @@ impl Model {
     /// The same model with smaller weights, which answers nearly the same. Only one on a pretrained encoder is large enough.
     pub fn with_weights(&self, format: WeightFormat) -> Result<Model> {
         let Encoder::Transformer(encoder) = &self.encoder else {
-            return Err(Error::Architecture {
+            return Err(Error::Setting {
                 problem: "only the weights of a pretrained encoder can be made smaller".to_owned(),
                 hint: "the model is small as it is".to_owned(),
             });
@@ -28,7 +28,7 @@ impl Model {
             WeightFormat::Bf16 => encoder.rounded_to_bf16(),
             WeightFormat::Int8 => encoder.quantized(),
         };
-        let encoder = smaller.ok_or_else(|| Error::Architecture {
+        let encoder = smaller.ok_or_else(|| Error::Setting {
             problem: "the weights of the model have 8 bits already".to_owned(),
             hint: "make it of the model that was trained".to_owned(),
         })?;
