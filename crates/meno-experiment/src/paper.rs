@@ -441,7 +441,7 @@ mod tests {
             TrainSettings { epochs: 12, embedding: 16, hidden: 16, ..TrainSettings::slot_gated() };
         let settings = PaperSettings { train: train_settings, budget: 20.0, ..PaperSettings::default() };
         for kind in Kind::ALL {
-            let model = train(&dataset(), &settings.training(kind, 3), &mut |_| true).unwrap().unwrap();
+            let model = train(&dataset(), &settings.training(kind, 3), None, &mut |_| true).unwrap().unwrap();
             let run = evaluate(&model, &dataset(), &new_concepts(), &settings, true).unwrap();
             assert_eq!((run.kind, run.seed), (kind, 3));
             let names: Vec<String> = settings.methods().into_iter().map(Method::name).collect();
@@ -471,7 +471,7 @@ mod tests {
     #[test]
     fn a_training_can_be_stopped_and_a_set_without_new_concepts_is_refused() {
         let settings = PaperSettings::default().training(Kind::Plain, 1);
-        assert!(train(&dataset(), &settings, &mut |_| false).unwrap().is_none());
+        assert!(train(&dataset(), &settings, None, &mut |_| false).unwrap().is_none());
         let error = demand_new_concepts(&dataset().test).unwrap_err();
         assert_eq!(error.to_string(), "toy:1: no new concept in it: no word is labelled `B-unknown`");
         demand_new_concepts(&new_concepts()).unwrap();
