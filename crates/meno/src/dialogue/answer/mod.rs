@@ -231,6 +231,12 @@ impl Asked<'_> {
         })
     }
 
+    /// Whether the request is said once more: that is no longer name.
+    fn is_request_again(&self, forms: &[&str]) -> bool {
+        let (request, phrase) = (words(self.request), words(&self.request[self.phrase.clone()]));
+        phrase.len() < request.len() && request.iter().map(|word| word.form.as_str()).eq(forms.iter().copied())
+    }
+
     /// What is surer by rules: numbers, exact names, set phrases. Without a model, all that there are rules for.
     fn by_rules(&self, text: &str, words: &[Word], forms: &[&str]) -> Option<Answer> {
         let hear = &self.book.hear;
@@ -253,6 +259,9 @@ impl Asked<'_> {
         }
         if !self.is_open {
             return None;
+        }
+        if self.is_request_again(forms) {
+            return Some(Answer::Request);
         }
         if let Some(boundaries) = self.boundaries(words).or_else(|| self.boundaries_and_type(words)) {
             return Some(boundaries);

@@ -89,6 +89,8 @@ fn other_boundaries() {
     check("no, my burpees and regrets", Answer::Boundaries(longer(), None));
     // What the phrase is already, or what does not touch it, is no correction.
     check("no, gimme shelter", Answer::Unclear);
+    // The whole request is one.
+    check(REQUEST, Answer::Request);
 }
 
 #[test]
