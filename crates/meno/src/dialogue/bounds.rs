@@ -31,9 +31,6 @@ struct Costs {
 
 const COSTS: Costs = Costs { gained: 0.05, lost: 0.3, ordinary: 0.5, capital: 1.0 };
 
-/// By how much confidences differ, in logarithms, if they do.
-const SAME: f32 = 1e-3;
-
 /// A place that a name may have.
 struct Candidate {
     place: Range<usize>,
@@ -58,12 +55,7 @@ impl Dialogue<'_> {
     fn ask_within(&self, heard: Heard, slot: Slot) -> Heard {
         let kinds: Vec<String> = slot.guesses.iter().map(|guess| guess.0.clone()).take(MAX_KINDS).collect();
         let Some(likeliest) = kinds.first() else { return heard };
-        let Some((score, place)) = self.best_place(&heard, &slot, &kinds) else { return heard };
-        // No answer would make the request any surer.
-        if slot.outside && heard.confidence.is_some_and(|confidence| score < confidence.ln() - SAME) {
-            let slots = heard.slots.iter().filter(|other| other.place != slot.place);
-            return Heard { slots: slots.cloned().collect(), ..heard };
-        }
+        let Some(place) = self.best_place(&heard, &slot, &kinds) else { return heard };
         if place == slot.place {
             return heard;
         }
@@ -79,7 +71,7 @@ impl Dialogue<'_> {
         let doubtful = heard.slots.iter().filter(is_name).find(|slot| self.is_doubtful(&heard, slot));
         let Some(slot) = doubtful.cloned() else { return heard };
         match self.best_place(&heard, &slot, std::slice::from_ref(&slot.slot)) {
-            Some((_, place)) if place != slot.place => {
+            Some(place) if place != slot.place => {
                 let kind = slot.slot.clone();
                 let mended = Slot { text: heard.text[place.clone()].to_owned(), place, ..slot };
                 self.with_name(heard, mended, &kind)
@@ -110,8 +102,8 @@ impl Dialogue<'_> {
             || after.any(|other| other.slot == slot.slot && joins(other))
     }
 
-    /// The place with which the request is read most surely as one of these kinds, and how surely, in logarithms, less its cost.
-    fn best_place(&self, heard: &Heard, slot: &Slot, kinds: &[String]) -> Option<(f32, Range<usize>)> {
+    /// The place with which the request is read most surely as one of these kinds.
+    fn best_place(&self, heard: &Heard, slot: &Slot, kinds: &[String]) -> Option<Range<usize>> {
         let mut best: Option<(f32, Range<usize>)> = None;
         for Candidate { place, cost } in self.candidates(heard, slot) {
             // A confidence is at most 1, so that no later one is better.
@@ -126,7 +118,7 @@ impl Dialogue<'_> {
                 }
             }
         }
-        best
+        best.map(|(_, place)| place)
     }
 
     /// The places that a name may have, the cheapest first.

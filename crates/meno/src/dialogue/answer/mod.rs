@@ -234,7 +234,8 @@ impl Asked<'_> {
     /// Whether the request is said once more: that is no longer name.
     fn is_request_again(&self, forms: &[&str]) -> bool {
         let (request, phrase) = (words(self.request), words(&self.request[self.phrase.clone()]));
-        phrase.len() < request.len() && request.iter().map(|word| word.form.as_str()).eq(forms.iter().copied())
+        phrase.len() < request.len()
+            && request.iter().map(|word| word.form.as_str()).eq(forms.iter().copied())
     }
 
     /// What is surer by rules: numbers, exact names, set phrases. Without a model, all that there are rules for.
