@@ -5,8 +5,8 @@
 #   scripts/test.sh           all of it
 #   scripts/test.sh --fast    for work: formatting, lints, unit tests and the contract, which take less than two minutes once built
 #
-# The data of the experiments is looked for in $MENO_DATA, else in ../shared/data. What the machine lacks, this data or
-# PostgreSQL or a browser, leaves tests out, which say so; where CI is true they fail.
+# The data of the experiments is looked for in $MENO_DATA, else in ../shared/data; MiniLM in $MENO_MINILM, else it is fetched. What the machine
+# lacks, this data or PostgreSQL or a browser, leaves tests out, which say so; where CI is true they fail.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -69,6 +69,11 @@ if ! postgres=$(scripts/postgres.sh start "${TMPDIR:-/tmp}/meno-pg-test-$$" 2>&1
   left_out "all tests on PostgreSQL, because there is $postgres"
 fi
 scripts/postgres.sh stop "${TMPDIR:-/tmp}/meno-pg-test-$$"
+
+step "a pretrained encoder"
+if [ -z "${MENO_MINILM:-}" ] && ! scripts/get_minilm.sh target/minilm; then
+  left_out "tests on MiniLM, because it cannot be fetched"
+fi
 
 step "tests"
 cargo test --workspace --locked
