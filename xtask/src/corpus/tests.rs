@@ -68,7 +68,7 @@ fn no_text_stands_twice_and_no_new_concept_stands_elsewhere() {
 
 #[test]
 fn a_fair_share_of_test_is_new_to_a_model() {
-    for (settings, wanted) in [(&CONCEPTS, 0.20..0.35), (&ASSISTANT, 0.40..0.55)] {
+    for (settings, wanted) in [(&CONCEPTS, 0.20..0.35), (&ASSISTANT, 0.50..0.65)] {
         let splits = splits(settings);
         let unseen = stats::unseen_distinct_values(&splits.train, &splits.test);
         assert!(wanted.contains(&unseen), "{}: {unseen}", settings.name);
