@@ -129,9 +129,13 @@ impl Dialogue<'_> {
         for from in first.saturating_sub(MAX_GAIN)..last {
             for to in from.max(first) + 1..=(last + MAX_GAIN).min(request.words.len()) {
                 let place = request.words[from].start..request.words[to - 1].end;
-                // A name is not all that is said, unless the tagger has it so.
-                let is_all = (from, to) == (0, request.words.len()) && place != slot.place;
-                if is_all || !request.is_one_clause(from..to) || !self.has_others_whole(heard, slot, &place) {
+                // A name is not all that is said, nor ordinary words alone, unless the tagger has it so.
+                let is_all = (from, to) == (0, request.words.len());
+                let is_empty = (from..to).all(|idx| request.is_ordinary(idx));
+                if (is_all || is_empty) && place != slot.place {
+                    continue;
+                }
+                if !request.is_one_clause(from..to) || !self.has_others_whole(heard, slot, &place) {
                     continue;
                 }
                 let gained = first.saturating_sub(from) + to.saturating_sub(last);
