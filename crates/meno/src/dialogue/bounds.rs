@@ -142,7 +142,9 @@ impl Dialogue<'_> {
                 let lost = from.saturating_sub(first) + last.saturating_sub(to);
                 // A request seldom begins with a name.
                 let is_start = from == 0 && first > 0;
-                let ordinary = usize::from(is_start || request.is_ordinary(from))
+                // `my brother` is one where the tagger has it so.
+                let is_owned = from == first && self.book.is_own(request.word(from));
+                let ordinary = usize::from(is_start || request.is_ordinary(from) && !is_owned)
                     + usize::from(request.is_ordinary(to - 1));
                 let cost = COSTS.gained * gained as f32
                     + COSTS.lost * lost as f32
@@ -167,7 +169,8 @@ impl Dialogue<'_> {
     /// The request read anew beside a name.
     fn with_name(&self, heard: Heard, name: Slot, kind: &str) -> Heard {
         let mut again = self.engine.read(&heard.text, &[(name.place.clone(), kind.to_owned())]);
-        again.slots.retain(|slot| !overlaps(&slot.place, &name.place));
+        let is_worth_it = |slot: &Slot| slot.slot != UNKNOWN || self.is_worth_asking(&heard.text, slot);
+        again.slots.retain(|slot| !overlaps(&slot.place, &name.place) && is_worth_it(slot));
         again.slots.push(name);
         again.slots.sort_by_key(|slot| slot.place.start);
         again

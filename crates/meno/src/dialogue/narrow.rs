@@ -41,6 +41,10 @@ impl Dialogue<'_> {
         };
         // What is unknown still is not asked about once more: it was just found to be ordinary.
         again.slots.retain(|slot| is_apart(slot) && slot.slot != UNKNOWN);
+        // What is not trusted is not acted upon, even if no words of it are worth a question.
+        if kept.is_empty() && again.intents.is_empty() && !again.rejected {
+            again.intents = vec![again.intent.clone()];
+        }
         again.slots.extend(kept);
         again.slots.sort_by_key(|slot| slot.place.start);
         again

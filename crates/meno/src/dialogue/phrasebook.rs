@@ -200,6 +200,11 @@ impl Phrasebook {
         self.hear.filler.contains(&word.to_lowercase())
     }
 
+    /// Whether a word says whose something is.
+    pub(super) fn is_own(&self, word: &str) -> bool {
+        self.hear.own.contains(&word.to_lowercase())
+    }
+
     /// Whether a second name of the same kind after a word is another one.
     pub(super) fn is_before_another(&self, word: &str) -> bool {
         self.hear.another.contains(&word.to_lowercase())
