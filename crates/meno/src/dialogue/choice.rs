@@ -1,10 +1,9 @@
 //! Asking what a request is for, where the tagger is not sure of the intent.
 
 use serde::{Deserialize, Serialize};
-use std::cell::OnceCell;
 
 use super::answer::{Answer, Asked};
-use super::{Dialogue, Heard, Lesson, Outcome, Reply, State, Thread, finished, places};
+use super::{Dialogue, Heard, Lesson, Outcome, Reply, State, Thread, finished};
 
 /// A request whose intent is asked about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,23 +49,11 @@ impl Dialogue<'_> {
     /// A turn after such a question.
     pub(super) fn choose(&self, mut choosing: Choosing, thread: Thread, heard: Heard) -> (State, Reply) {
         let options = std::mem::take(&mut choosing.request.intents);
-        let asked = Asked {
-            request: &choosing.request.text,
-            phrase: 0..0,
-            slots: places(&choosing.request.slots),
-            filled: Vec::new(),
-            options: &options,
-            types: &[],
-            book: self.book,
-            names: OnceCell::new(),
-            answers: self.answers,
-            slot_of: &|value| self.engine.slot_of(value),
-            is_open: true,
-            is_request: false,
-            has_slots: false,
-        };
+        let understood =
+            Asked { filled: Vec::new(), options: &options, types: &[], ..self.asked(&choosing.request) }
+                .understand(&heard.text);
         let mut aside = None;
-        let chosen = match asked.understand(&heard.text).answer {
+        let chosen = match understood.answer {
             Answer::Type(intent) => Some(intent),
             Answer::Yes => options.first().cloned(),
             Answer::DontKnow => None,

@@ -1,13 +1,12 @@
 //! Asking for what a request cannot be carried out without.
 
-use std::cell::OnceCell;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Asked};
 use super::narrow::words;
-use super::{Dialogue, Heard, Lesson, Outcome, Reply, State, Thread, finished, places};
+use super::{Dialogue, Heard, Lesson, Outcome, Reply, State, Thread, finished};
 
 /// A request that lacks a slot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,22 +47,8 @@ impl Dialogue<'_> {
         if let Some(request) = self.supplied(&missing, &heard.text, false) {
             return self.go_on(request, thread, missing.n_asked, Vec::new(), Vec::new());
         }
-        let asked = Asked {
-            request: &missing.request.text,
-            phrase: 0..0,
-            slots: places(&missing.request.slots),
-            filled: Vec::new(),
-            options: &[],
-            types: self.types,
-            book: self.book,
-            names: OnceCell::new(),
-            answers: self.answers,
-            slot_of: &|value| self.engine.slot_of(value),
-            is_open: true,
-            is_request: false,
-            has_slots: false,
-        };
-        let aside = match asked.understand(&heard.text).answer {
+        let understood = Asked { filled: Vec::new(), ..self.asked(&missing.request) }.understand(&heard.text);
+        let aside = match understood.answer {
             Answer::Cancel | Answer::No | Answer::DontKnow => {
                 return finished(thread, self.book.say("dropped", &[]), Outcome::Drop);
             }

@@ -20,6 +20,7 @@ mod phrasebook;
 // For experiments.
 #[doc(hidden)]
 pub mod probe;
+mod remark;
 mod talk;
 
 use std::cell::OnceCell;
@@ -214,7 +215,7 @@ pub struct Dialogue<'a> {
 impl Dialogue<'_> {
     /// Takes a turn.
     pub fn advance(&self, state: State, heard: Heard) -> (State, Reply) {
-        let heard = self.bounded(self.narrow(heard));
+        let heard = self.bounded(self.narrow(self.without_remark(heard)));
         let answers = self.answers.filter(|_| self.book.hears_english());
         Dialogue { answers, ..*self }.take_turn(state, heard)
     }
@@ -236,28 +237,43 @@ impl Dialogue<'_> {
 
     /// A turn without a question before it.
     fn turn(&self, thread: Thread, heard: Heard) -> (State, Reply) {
-        let last = thread.last.as_ref();
-        let asked = Asked {
-            request: last.map_or("", |last| &last.text),
+        if let Some(value) = self.changed_value(&thread, &heard.text) {
+            return self.change(thread, &value, heard);
+        }
+        if self.answers.is_none() {
+            return self.request(thread, heard);
+        }
+        let nothing = Heard::default();
+        let is_request = self.may_be_request(&heard);
+        let has_slots = is_request && !heard.slots.is_empty();
+        let understood = Asked {
+            is_open: false,
+            is_request,
+            has_slots,
+            is_command: has_slots && self.begins_as_command(&heard),
+            ..self.asked(thread.last.as_ref().unwrap_or(&nothing))
+        }
+        .understand(&heard.text);
+        self.talk(understood, thread, heard)
+    }
+
+    /// What the answer to a question about a request is read against.
+    fn asked<'a>(&'a self, request: &'a Heard) -> Asked<'a> {
+        Asked {
+            request: &request.text,
             phrase: 0..0,
-            slots: last.map_or_else(Vec::new, |last| places(&last.slots)),
-            filled: last.map_or_else(Vec::new, |last| filled(&last.slots)),
+            slots: request.slots.iter().map(|slot| slot.place.clone()).collect(),
+            filled: request.slots.iter().map(|slot| slot.slot.clone()).collect(),
             options: &[],
             types: self.types,
             book: self.book,
             names: OnceCell::new(),
             answers: self.answers,
-            slot_of: &|value| self.engine.slot_of(value),
-            is_open: false,
-            is_request: self.may_be_request(&heard),
-            has_slots: self.may_be_request(&heard) && !heard.slots.is_empty(),
-        };
-        if let Some(value) = self.changed_value(&thread, &heard.text) {
-            return self.change(thread, &value, heard);
-        }
-        match self.answers.map(|_| asked.understand(&heard.text)) {
-            Some(understood) => self.talk(understood, thread, heard),
-            None => self.request(thread, heard),
+            slot_of: Box::new(|value| self.engine.slot_of(value)),
+            is_open: true,
+            is_request: false,
+            has_slots: false,
+            is_command: false,
         }
     }
 
@@ -354,23 +370,12 @@ impl Dialogue<'_> {
 
     /// A turn after a question.
     fn answer(&self, mut pending: Pending, thread: Thread, heard: Heard) -> (State, Reply) {
-        let request = &pending.request;
-        let asked = Asked {
-            request: &request.text,
+        let Understood { answer, is_sure } = Asked {
             phrase: pending.slot().place.clone(),
-            slots: places(&request.slots),
-            filled: filled(&request.slots),
             options: &pending.options,
-            types: self.types,
-            book: self.book,
-            names: OnceCell::new(),
-            answers: self.answers,
-            slot_of: &|value| self.engine.slot_of(value),
-            is_open: true,
-            is_request: false,
-            has_slots: false,
-        };
-        let Understood { answer, is_sure } = asked.understand(&heard.text);
+            ..self.asked(&pending.request)
+        }
+        .understand(&heard.text);
         match (answer, pending.proposed.take()) {
             (Answer::Cancel, _) => self.cancel(&pending, thread),
             (Answer::Yes, Some(slot)) => self.learn(pending, thread, slot),
@@ -432,6 +437,13 @@ impl Dialogue<'_> {
 
     fn may_be_request(&self, heard: &Heard) -> bool {
         !heard.rejected && !heard.intent.is_empty() && heard.probability >= self.settings.request
+    }
+
+    /// Whether it begins with a word that says what to do: `start Vroomhilda tomorrow`.
+    fn begins_as_command(&self, heard: &Heard) -> bool {
+        let text = &heard.text;
+        let first = narrow::words(text).map(|word| &text[word]).find(|word| !self.book.is_lead(word));
+        first.is_some_and(|word| self.book.intent_words(&heard.intent).contains(&word.to_lowercase()))
     }
 
     fn cancel(&self, pending: &Pending, thread: Thread) -> (State, Reply) {
@@ -633,14 +645,6 @@ impl Dialogue<'_> {
 
 /// How many types a question offers.
 const MAX_OPTIONS: usize = 3;
-
-fn places(slots: &[Slot]) -> Vec<Range<usize>> {
-    slots.iter().map(|slot| slot.place.clone()).collect()
-}
-
-fn filled(slots: &[Slot]) -> Vec<String> {
-    slots.iter().map(|slot| slot.slot.clone()).collect()
-}
 
 /// Where some words stand in a text, whatever their case.
 fn find_words(text: &str, words: &str) -> Option<Range<usize>> {

@@ -98,7 +98,7 @@ impl Dialogue<'_> {
 const MAX_CUT: usize = 4;
 
 /// The parts of a text between marks that a space or the end follows.
-fn clauses(text: &str) -> Vec<Range<usize>> {
+pub(super) fn clauses(text: &str) -> Vec<Range<usize>> {
     let (mut clauses, mut start) = (Vec::new(), 0);
     for (at, mark) in text.match_indices([',', ';', ':', '!', '?', '.']) {
         let end = at + mark.len();

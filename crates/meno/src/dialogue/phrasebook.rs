@@ -62,7 +62,12 @@ pub(super) struct Hear {
     pub naming: Vec<String>,
     pub deny: Vec<String>,
     pub apart: Vec<String>,
+    pub together: Vec<String>,
+    pub none: Vec<String>,
+    pub object: Vec<String>,
+    pub sort: Vec<String>,
     pub lacks: Vec<String>,
+    pub remark: Vec<String>,
     pub subject: Vec<String>,
     pub instead: Vec<String>,
     pub ask: Vec<String>,
@@ -203,6 +208,16 @@ impl Phrasebook {
     /// Whether a word says whose something is.
     pub(super) fn is_own(&self, word: &str) -> bool {
         self.hear.own.contains(&word.to_lowercase())
+    }
+
+    /// Whether a clause that begins with a word tells something and asks for nothing.
+    pub(super) fn begins_remark(&self, word: &str) -> bool {
+        self.hear.remark.iter().chain(&self.hear.own).chain(&self.hear.vocative).any(|lead| lead == word)
+    }
+
+    /// Whether a word within a clause says that something is so.
+    pub(super) fn tells(&self, word: &str) -> bool {
+        self.hear.ask.iter().any(|verb| verb == word)
     }
 
     /// Whether a second name of the same kind after a word is another one.

@@ -47,10 +47,11 @@ impl Context {
             book,
             names: OnceCell::new(),
             answers: Some(answers),
-            slot_of,
+            slot_of: Box::new(slot_of),
             is_open: self.is_open,
             is_request: false,
             has_slots: false,
+            is_command: false,
         };
         let meaning = |meaning: &Meaning| match meaning {
             Meaning::Type(slot) => format!("= {slot}"),

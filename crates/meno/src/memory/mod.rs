@@ -35,3 +35,4 @@ pub use normal::normal_form;
 pub use reconcile::{Recalled, Remembered, Rule, Seen, TaggedWord, reconcile};
 pub(crate) use reread::Rereading;
 pub use spelling::Spelling;
+pub(crate) use spelling::slips;

@@ -18,7 +18,7 @@ const MIN_LETTERS: usize = 5;
 const MAX_LETTERS: usize = 32;
 
 /// All words that a slip may have made this one of, as far as their letters are those of the word or `a` to `z`.
-pub(super) fn slips(word: &str, mut each: impl FnMut(&str)) {
+pub(crate) fn slips(word: &str, mut each: impl FnMut(&str)) {
     let letters: Vec<char> = word.chars().take(MAX_LETTERS + 1).collect();
     let is_fit = (MIN_LETTERS..=MAX_LETTERS).contains(&letters.len());
     if !is_fit || !letters.iter().all(|letter| letter.is_alphabetic()) {

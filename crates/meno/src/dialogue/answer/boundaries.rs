@@ -23,7 +23,16 @@ impl Asked<'_> {
                 (pieces.clone().filter(kept).find_map(place)?, pieces.rev().filter(kept).find_map(place)?);
             (first.start < last.end).then_some(first.start..last.end)
         });
-        let named = labelled.filter(|place| *place != self.phrase).or_else(|| Some(kept.first()?.1.clone()));
+        // `Manor belongs with Little Snoring`
+        let is_joined =
+            answer.forms().iter().any(|form| self.book.hear.together.iter().any(|word| word == form));
+        let joined = || {
+            let (start, end) =
+                (kept.iter().map(|kept| kept.1.start).min()?, kept.iter().map(|kept| kept.1.end).max()?);
+            Some(start..end).filter(|_| is_joined && kept.len() > 1)
+        };
+        let labelled = labelled.filter(|place| *place != self.phrase);
+        let named = joined().or(labelled).or_else(|| Some(kept.first()?.1.clone()));
         let slot = self.head(answer).filter(|head| !head.is_weak).and_then(|head| match head.meaning {
             Meaning::Type(slot) if self.options.is_empty() || self.options.contains(&slot) => Some(slot),
             _ => None,

@@ -1,10 +1,13 @@
 //! The noun that says what something is: the head of the first noun phrase that is affirmed. *A pub my aunt runs* is a pub and no aunt,
 //! *my sister's flat* a flat.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::mention::{Delexicalized, Mention};
 use super::{Asked, Meaning, Word};
+use crate::features::Vectors;
+use crate::memory::slips;
 
 /// What the head of a noun phrase says.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,7 +171,29 @@ impl Asked<'_> {
         if let Some(slot) = named {
             return Some(Meaning::Type(slot.clone()));
         }
-        let kind = self.book.kind_of(&noun)?;
-        Some(slot(kind).map_or_else(|| Meaning::NewType(noun.replace(' ', "_")), Meaning::Type))
+        match self.book.kind_of(&noun) {
+            Some(kind) => {
+                Some(slot(kind).map_or_else(|| Meaning::NewType(noun.replace(' ', "_")), Meaning::Type))
+            }
+            None => self.misspelt(&noun),
+        }
+    }
+
+    /// The type of which a word that is no English one is a misspelt noun: `a freind`.
+    fn misspelt(&self, noun: &str) -> Option<Meaning> {
+        let vectors = Vectors::built_in().filter(|_| self.book.hears_english())?;
+        let is_english = vectors.likeness(noun, noun).is_some();
+        let mut types = BTreeSet::new();
+        if !is_english {
+            slips(noun, |slip| {
+                let kind = self.book.kind_of(slip);
+                let is_it = |slot: &&String| {
+                    self.is_name(slot, slip) || kind.is_some_and(|kind| self.book.is_of_kind(slot, kind))
+                };
+                types.extend(self.options.iter().chain(self.types).find(is_it).cloned());
+            });
+        }
+        let slot = types.pop_first().filter(|_| types.is_empty())?;
+        Some(Meaning::Type(slot))
     }
 }

@@ -112,12 +112,14 @@ pub(super) struct Asked<'a> {
     pub names: OnceCell<Names>,
     pub answers: Option<&'a Answers>,
     /// The slot of a value that is known.
-    pub slot_of: &'a dyn Fn(&str) -> Option<String>,
+    pub slot_of: Box<dyn Fn(&str) -> Option<String> + 'a>,
     /// Whether a question is open.
     pub is_open: bool,
     /// Whether it may well be a request, and whether that has slots.
     pub is_request: bool,
     pub has_slots: bool,
+    /// Whether that begins with what is to be done.
+    pub is_command: bool,
 }
 
 /// Nobody answers at such length, and reading takes time with the square of it.
@@ -281,6 +283,10 @@ impl Asked<'_> {
             });
         }
         let (is_no, rest) = without_lead(forms, &hear.no);
+        // `none of the three` chooses nothing.
+        if is_no && hear.none.iter().any(|none| none == forms[0]) && self.number(rest).is_some() {
+            return Some(Answer::No);
+        }
         let (is_yes, rest) = without_lead(rest, &hear.yes);
         // `no person` rules a person out, `no, person` does not.
         let n_led = forms.len() - rest.len();
@@ -335,8 +341,11 @@ impl Asked<'_> {
         let is_phrase = value.to_lowercase() == self.request[self.phrase.clone()].to_lowercase();
         let slot = (self.slot_of)(value).filter(|_| !is_phrase && !self.phrase.is_empty())?;
         // `a launderette` is a kind of place, whatever else is called so; `the launderette` may be that one.
-        let is_one = first == 0 || self.book.hear.one.contains(&words[first - 1].form);
-        match is_one && self.is_noun_of(value, &slot) {
+        let hear = &self.book.hear;
+        let is_one =
+            first == 0 || [&hear.one, &hear.own].iter().any(|list| list.contains(&words[first - 1].form));
+        let is_sort = words[..first].iter().any(|word| hear.sort.contains(&word.form));
+        match is_sort || is_one && self.is_noun_of(value, &slot) {
             true => Some(Answer::Type(slot)),
             false => Some(Answer::Alias(value.to_owned())),
         }
@@ -368,6 +377,8 @@ impl Asked<'_> {
                 let is_said = self.is_offered(&meant) && !self.says_more(&answer);
                 is_said || self.is_plain(text, slot) && self.says_own_name(&meant, &answer.all_forms())
             }
+            // A time has no name.
+            Answer::Boundaries(_, Some(slot)) => self.is_offered(&meant) && !self.book.resolves(slot),
             meant => self.is_offered(meant),
         };
         Understood { answer: meant, is_sure: is_plain && is_labelled && likelihood >= TO_LEARN }
@@ -421,10 +432,11 @@ impl Asked<'_> {
             Act::NotType | Act::Correct => {
                 has_request && !is_about_intent && (!self.has_slots || is_led || self.corrects(answer))
             }
-            Act::Change => has_request && !self.is_open && !self.asks(answer),
+            Act::Change => has_request && !self.is_open && !self.is_command && !self.asks(answer),
             Act::Teach if !is_led && !self.equates(answer) => false,
             Act::Teach | Act::Forget | Act::Undo => !self.is_request || is_led,
             Act::Request => !self.is_open || is_about_intent || !self.begins_as_answer(answer),
+            Act::Cancel | Act::Repeat | Act::Help | Act::Why => !self.is_request,
             _ => !self.has_slots,
         };
         let Some((act, likelihood)) = said.act(can_be) else { return (Answer::Unclear, 0.0) };

@@ -1,7 +1,7 @@
 //! What is taught, corrected or changed: the phrase that a sentence is about, what it says of it, and values.
 
 use super::mention::Delexicalized;
-use super::{Answer, Asked, MAX_PHRASE, MAX_SUBJECT, Meaning, Word, touches, without_lead};
+use super::{Answer, Asked, MAX_PHRASE, MAX_SUBJECT, Meaning, Word, find_phrase, touches, without_lead};
 use crate::dialogue::act::{Act, Said};
 use crate::dialogue::find_words;
 
@@ -22,6 +22,8 @@ impl Asked<'_> {
         match (phrase, meaning) {
             (Some(phrase), Some(meaning)) => self.taught_of(phrase, meaning),
             (None, Some(_)) if self.is_open => self.explained(text, answer, said),
+            // `remember that the is a song` is about words that nobody can learn.
+            (None, Some(_)) if act == Act::Teach && !self.is_of_it(answer) => Answer::Unclear,
             (None, Some(meaning)) => {
                 // `in the kitchen instead` names a room, which is a value by itself.
                 let mentions = |idx: usize| answer.types(idx).map(|_| answer.text(text, idx..idx + 1));
@@ -39,6 +41,11 @@ impl Asked<'_> {
             }
             (_, None) => Answer::Unclear,
         }
+    }
+
+    /// Whether it says something of *it*: `remember it's a band`.
+    fn is_of_it(&self, answer: &Delexicalized<'_>) -> bool {
+        find_phrase(&answer.all_forms(), &self.book.hear.intro).is_some()
     }
 
     /// What is said of a part of the phrase in question, or of more than it, says what that is.
@@ -145,8 +152,14 @@ impl Asked<'_> {
         let said = answer.text(text, pieces.start..end);
         // `Emma's pet name` is Emma's.
         let owner = said.strip_suffix("'s").filter(|_| end < answer.pieces.len());
-        let value = self.bare(owner.unwrap_or(said));
+        let value = self.bare(self.without_object(owner.unwrap_or(said)));
         (value.len() <= MAX_PHRASE).then_some(value)
+    }
+
+    /// A value without whom is called so: `him Bertie`.
+    fn without_object<'t>(&self, value: &'t str) -> &'t str {
+        let is_object = |word: &str| self.book.hear.object.contains(&word.to_lowercase());
+        value.split_once(' ').filter(|(first, _)| is_object(first)).map_or(value, |(_, rest)| rest)
     }
 
     /// Words without the articles before them; `my` belongs to what is somebody's: `my nan's place`.

@@ -24,10 +24,11 @@ fn understood(answers: Option<&Answers>, answer: &str) -> Answer {
         book: &book,
         names: OnceCell::new(),
         answers,
-        slot_of: &slot_of,
+        slot_of: Box::new(slot_of),
         is_open: true,
         is_request: false,
         has_slots: false,
+        is_command: false,
     };
     assert_eq!(&REQUEST[asked.phrase.clone()], "burpees and regrets");
     asked.understand(answer).answer
@@ -142,10 +143,11 @@ fn with_kinds<T>(options: &[&str], check: impl Fn(&Asked<'_>) -> T) -> T {
         book: &book,
         names: OnceCell::new(),
         answers: None,
-        slot_of: &|_| None,
+        slot_of: Box::new(|_| None),
         is_open: true,
         is_request: false,
         has_slots: false,
+        is_command: false,
     })
 }
 
