@@ -291,7 +291,7 @@ person: academic, admiral, advocate, agent, alchemist, ally, anchorman, archbish
   brother, twin sister, twins, tycoon, undertaker, vice president, vip, vlogger, volunteer, waitstaff, weaver, web
   developer, wedding planner, window cleaner, witness, young man, young woman, younger brother, younger sister, youtuber,
   zookeeper
-artist: tribute band, punk band, jazz trio,
+artist: tribute band, punk band, jazz trio, three piece, four piece, five piece,
   artist, bass player, beatboxer, boy band, boyband, brass band, busker, chorus, disc jockey, disk jockey, dj, duo,
   emcee, fiddler, folk singer, frontman, girl band, gospel choir, group, guitar player, hip hop artist, jazz band, jazz
   singer, lead singer, mc, mezzo-soprano, octet, opera singer, philharmonic, piano player, piper, pop group, pop star,
@@ -468,7 +468,7 @@ genre: a cappella, acapella, acid house, afrobeat, afrobeats, amapiano, ambient,
   ranchera, rap, reggaeton, rnb, rock, rock 'n' roll, rock and roll, rock n roll, rocksteady, salsa, samba, schlager,
   screamo, shoegaze, ska, soca, soft rock, soul, synth pop, synthpop, synthwave, tango, tech house, tejano, trance, trip
   hop, trip-hop, uk garage, vaporwave, world music
-event: charity run, book club,
+event: knees up, charity run, book club,
   afterparty, agm, agricultural show, air show, anniversary, annual leave, appointment, appraisal, art class, art
   exhibition, auction, audition, awards ceremony, baby shower, bake sale, band practice, baptism, bar mitzvah, barbecue,
   barbeque, barn dance, bat mitzvah, bbq, beer festival, bike ride, bingo night, birthday party, blind date, blood test,

@@ -59,15 +59,15 @@ def main():
         subprocess.run(train, check=True, capture_output=True, cwd=REPOSITORY)
         # Every concept is unknown, however little was learnt.
         terminal = Terminal(meno, "chat", model, "--threshold=-1e9")
-        terminal.type("call zorblax\r")
+        terminal.type("call my brother\r")
         reply = terminal.reply()
-        assert "What is zorblax" in reply, reply
+        assert "What is my brother" in reply, reply
         terminal.type(f"a peson{LEFT * 3}r\r")
         reply = terminal.reply()
-        assert "learnt 1: zorblax | person" in reply, reply
+        assert "learnt 1: my brother | person" in reply, reply
         terminal.type(f"{UP * 2}\r")
         reply = terminal.reply()
-        assert "[zorblax|person]" in reply and "What is" not in reply, reply
+        assert "[my brother|person]" in reply and "What is" not in reply, reply
         terminal.type(END_OF_INPUT)
         _, status = os.waitpid(terminal.child, 0)
         assert status == 0, status

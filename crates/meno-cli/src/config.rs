@@ -115,6 +115,7 @@ fn print_transformer(settings: &TransformerSettings) -> String {
         weight_decay,
         warm_up,
         plain_epochs,
+        plain_replacement,
         plain_rate,
         outside_penalty,
         replacement,
@@ -132,8 +133,10 @@ piece_rate = {piece_rate:?}
 weight_decay = {weight_decay:?}
 # share of the steps over which the learning rate rises; then it falls to 0
 warm_up = {warm_up:?}
-# share of the epochs, the last ones, in which nothing is replaced, and what learning rates are multiplied by in them
+# share of the epochs, the last ones, in which values are replaced in this share of the utterances alone, and what learning
+# rates are multiplied by in them
 plain_epochs = {plain_epochs:?}
+plain_replacement = {plain_replacement:?}
 plain_rate = {plain_rate:?}
 # what the logit of being outside of all concepts loses for a word that never was
 outside_penalty = {outside_penalty:?}

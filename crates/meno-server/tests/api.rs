@@ -423,7 +423,7 @@ fn the_model_is_told() {
 fn a_stated_confidence_makes_a_dialogue_ask_more_or_less() {
     let server = Running::start(Config { model: trusting_model(), ..config() });
     let say = |session: &str, act_from: f64| {
-        let turn = json!({ "session": session, "text": "play abbey road", "act_from": act_from });
+        let turn = json!({ "session": session, "text": "weather in paris", "act_from": act_from });
         server.post("/v1/dialogue", &turn)
     };
     assert_eq!(say("more", 1.0).ok::<Turn>(200).reply.outcome, Outcome::Ask);
@@ -431,15 +431,15 @@ fn a_stated_confidence_makes_a_dialogue_ask_more_or_less() {
     assert_eq!(less.reply.outcome, Outcome::Act);
     // The annotation is that of the same confidence.
     let annotate = |act_from: f64| {
-        let request = json!({ "text": "play abbey road", "act_from": act_from });
+        let request = json!({ "text": "weather in paris", "act_from": act_from });
         server.post("/v1/annotate", &request).ok::<Annotation>(200)
     };
     assert_eq!((annotate(0.0), annotate(1.0).decision), (less.annotation, Decision::Ask));
     assert_eq!(say("more", 1.5).refusal(), (422, "wrong_shape".to_owned()));
     // It holds for that turn alone.
-    let turn = json!({ "session": "own", "text": "play abbey road" });
+    let turn = json!({ "session": "own", "text": "weather in paris" });
     let own: Turn = server.post("/v1/dialogue", &turn).ok(200);
-    assert_eq!(own.annotation, server.post("/v1/annotate", &json!({ "text": "play abbey road" })).ok(200));
+    assert_eq!(own.annotation, server.post("/v1/annotate", &json!({ "text": "weather in paris" })).ok(200));
     // A model that does not say how likely it is right has a threshold to move.
     let server = Running::start(config());
     let say = |turn: Value| server.post("/v1/dialogue", &turn);

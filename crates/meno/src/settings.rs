@@ -111,8 +111,10 @@ pub struct TransformerSettings {
     pub weight_decay: f32,
     /// Over this share of the steps the learning rate rises evenly from 0; then it falls to 0.
     pub warm_up: f32,
-    /// The share of the epochs, the last ones, in which mentions are not replaced. The learning rate rises and falls once more.
+    /// The share of the epochs, the last ones, in which few mentions are replaced. The learning rate rises and falls once more.
     pub plain_epochs: f32,
+    /// The share of utterances in which they are in these.
+    pub plain_replacement: f32,
     /// What the learning rates are multiplied by in these.
     pub plain_rate: f32,
     /// What the logit of being outside of all spans loses for a word that never was.
@@ -142,6 +144,7 @@ impl Default for TransformerSettings {
             weight_decay: 0.01,
             warm_up: 0.1,
             plain_epochs: 0.45,
+            plain_replacement: 0.0,
             plain_rate: 0.5,
             outside_penalty: 2.0,
             replacement: MentionReplacement { utterances: 0.3, ..MentionReplacement::default() },
@@ -449,6 +452,7 @@ impl TransformerSettings {
         check_shares(&[
             ("weight_decay", self.weight_decay),
             ("plain_epochs", self.plain_epochs),
+            ("plain_replacement", self.plain_replacement),
             ("plain_rate", self.plain_rate),
         ])?;
         if !(0.0..=0.9).contains(&self.warm_up) {

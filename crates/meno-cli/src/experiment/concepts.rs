@@ -3,11 +3,13 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use meno::corpus::{self, Corpus};
 use meno::decision::{PolicySettings, SPAN_BUDGET};
 use meno::metrics::questions::QuestionShares;
+use meno::pretrained::Pretrained;
 use meno::train::{Options, TrainSettings, fit};
 use meno::{Error, Result, atomic};
 use meno_experiment::Spread;
@@ -30,6 +32,7 @@ Examples:
   meno experiment concepts --data data/concepts --new new
   meno experiment concepts --data DIR --split valid --new ood-dev --seeds 3
   meno experiment concepts --data DIR --new ood-test --other data/concepts/test
+  meno experiment concepts --data DIR --new ood-test --encoder minilm --seeds 3
 
 Thresholds come from the valid split. Prints a Markdown table with the mean and the standard deviation over seeds.";
 
@@ -55,6 +58,9 @@ pub struct Args {
     /// Threads to train on; by default one for each core.
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
+    /// A folder with a pretrained encoder of the BERT family, as Hugging Face has it, to train instead of the BiLSTM.
+    #[arg(long, value_name = "FOLDER")]
+    encoder: Option<PathBuf>,
     /// A file with settings of the training.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -95,9 +101,11 @@ struct Run {
 
 /// Runs the command.
 pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
+    let encoder = args.encoder.as_deref().map(Pretrained::open).transpose()?.map(Arc::new);
+    let defaults = encoder.as_deref().map_or_else(TrainSettings::default, TrainSettings::transformer);
     let base = match &args.config {
-        Some(file) => config::read(file, TrainSettings::default())?,
-        None => TrainSettings::default(),
+        Some(file) => config::read(file, defaults)?,
+        None => defaults,
     };
     let settings = args.train.over(base);
     settings.check()?;
@@ -116,7 +124,13 @@ pub fn run(args: &Args, style: Style) -> Result<ExitCode> {
             false_alarm: args.false_alarm,
             ..PolicySettings::default()
         };
-        let options = Options { policy, threads: threads(args.threads), trust: false, ..Options::default() };
+        let options = Options {
+            policy,
+            threads: threads(args.threads),
+            trust: false,
+            encoder: encoder.clone(),
+            ..Options::default()
+        };
         let model = fit(&train, &valid, &settings, options, &mut watcher)?.finished()?;
         watcher.finish();
         let seconds = start.elapsed().as_secs_f64();

@@ -344,7 +344,11 @@ impl Phrasebook {
             let values: Vec<&str> = values.map(|slot| slot.value.as_deref().unwrap_or(&slot.text)).collect();
             (!values.is_empty()).then(|| values.join(", "))
         };
-        let template = replies.iter().find(|reply| places(reply).all(|name| value(name).is_some()))?;
+        // Of several items, `{number} {item}` would give the number to the first.
+        let is_one = |name: &str| slots.iter().filter(|slot| slot.slot == name).count() == 1;
+        let is_clear = |reply: &str| !reply.contains("} {") || places(reply).all(is_one);
+        let fits = |reply: &&String| places(reply).all(|name| value(name).is_some()) && is_clear(reply);
+        let template = replies.iter().find(fits)?;
         let filled: Vec<(&str, String)> =
             places(template).filter_map(|name| Some((name, value(name)?))).collect();
         let filled: Vec<(&str, &str)> = filled.iter().map(|(name, value)| (*name, value.as_str())).collect();

@@ -46,3 +46,65 @@ impl Dialogue<'_> {
         first.is_some_and(|word| self.book.begins_remark(&word)) || words.any(|word| self.book.tells(&word))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use super::*;
+    use crate::dialogue::{Engine, Phrasebook, Settings, Slot};
+
+    /// Trusts a request of `weather` alone.
+    struct Weather;
+
+    impl Engine for Weather {
+        fn slot_of(&self, _: &str) -> Option<String> {
+            None
+        }
+
+        fn is_plain(&self, _: &str) -> bool {
+            false
+        }
+
+        fn is_value(&self, _: &str, _: &str) -> bool {
+            false
+        }
+
+        fn remembers(&self, _: &str) -> bool {
+            false
+        }
+
+        fn read(&self, text: &str, _: &[(Range<usize>, String)]) -> Heard {
+            let slot = |name: &str, words: &str| {
+                let start = text.find(words)?;
+                let place = start..start + words.len();
+                Some(Slot { slot: name.to_owned(), text: words.to_owned(), place, ..Slot::default() })
+            };
+            let slots = [slot("place", "cornwall"), slot(UNKNOWN, "camping")].into_iter().flatten().collect();
+            Heard { text: text.to_owned(), confidence: Some(0.5), slots, ..Heard::default() }
+        }
+    }
+
+    #[test]
+    fn a_remark_is_not_asked_about_and_words_of_the_request_are() {
+        let (settings, book) = (Settings::default(), Phrasebook::english());
+        let dialogue =
+            Dialogue { settings: &settings, book: &book, answers: None, types: &[], engine: &Weather };
+        let slots = |text: &str| {
+            let read = dialogue.without_remark(Weather.read(text, &[]));
+            assert_eq!(read.text, text);
+            read.slots
+                .iter()
+                .map(|slot| format!("{}={}", slot.slot, &text[slot.place.clone()]))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(slots("weather in cornwall, we might go camping"), ["place=cornwall"]);
+        assert_eq!(
+            slots("we might go camping, weather in cornwall"),
+            ["unknown=camping", "place=cornwall"][1..]
+        );
+        let both = ["place=cornwall", "unknown=camping"];
+        assert_eq!(slots("weather in cornwall for camping"), both);
+        assert_eq!(slots("weather in cornwall, near camping"), both);
+    }
+}

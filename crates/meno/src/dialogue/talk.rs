@@ -221,9 +221,11 @@ impl Dialogue<'_> {
         for (text, start, slot) in replaced.chain(joined) {
             let read = self.engine.read(&text, &[]);
             let is_it = |found: &Slot| {
+                // `five people` has the number five.
+                let is_within = found.place.end < start + value.len() && self.book.resolves(&found.slot);
                 found.place.start == start
                     && may_be(&found.slot)
-                    && found.place.len() == value.len()
+                    && (found.place.len() == value.len() || is_within)
                     && match slot {
                         Some(slot) => found.slot == slot,
                         None => {

@@ -192,7 +192,7 @@ impl Task for TransformerTask<'_> {
 
     fn begin_epoch(&mut self, epoch: usize, mut random: Random) {
         let replaces = epoch < self.tagger.replacing_epochs(self.settings.epochs);
-        let share = if replaces { self.tagger.replacement.utterances } else { 0.0 };
+        let share = if replaces { self.tagger.replacement.utterances } else { self.tagger.plain_replacement };
         self.drawn = (0..self.examples.len()).map(|i| self.draw(i, share, &mut random)).collect();
     }
 

@@ -53,12 +53,15 @@ fn types_are_named_in_many_ways() {
     }
     check_type("a city", "toloc.city_name");
     check_type("it's a music item", "music_item");
+    check_type("a kind of Workout Mix", "playlist");
 }
 
 #[test]
 fn yes_no_and_never_mind() {
     for (answer, expected) in [
         ("yes", Answer::Yes),
+        ("sure thing", Answer::Yes),
+        ("none of those two", Answer::No),
         ("Yeah, right!", Answer::Yes),
         ("no", Answer::No),
         ("none of that", Answer::No),
