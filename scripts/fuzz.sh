@@ -14,7 +14,7 @@ fi
 
 # The seeds: real files, from which the fuzzer goes on.
 seeds=fuzz/corpus
-mkdir -p $seeds/model $seeds/corpus $seeds/text $seeds/logits $seeds/values $seeds/conllu $seeds/memory $seeds/onnx
+mkdir -p $seeds/model $seeds/corpus $seeds/text $seeds/logits $seeds/values $seeds/conllu $seeds/memory $seeds/onnx $seeds/pretrained
 cp crates/meno/tests/onnx/*.onnx crates/meno/tests/onnx/refused/*.onnx $seeds/onnx/
 cp crates/meno/tests/goldens/conllu/*.conllu $seeds/conllu/
 cp crates/meno/tests/models/*.meno $seeds/model/
@@ -44,8 +44,12 @@ printf '\003{"label_names":["O","B-x"]}\n{"tokens":["a","b"],"logits":[[0.25,0.7
 printf "the driver's mix\ns club 7\n\nPlay the driver s mixes by S Club 7, please!" >$seeds/memory/typed
 printf 'album\tAbbey Road\ncity\tOslo\n' >$seeds/values/lines
 printf '{"album": ["Abbey Road"], "city": ["Oslo", "Rome"]}' >$seeds/values/json
+config='{"model_type":"bert","vocab_size":5,"hidden_size":16,"num_hidden_layers":1,"num_attention_heads":1,"intermediate_size":16,"max_position_embeddings":8,"type_vocab_size":2,"hidden_act":"gelu"}'
+header='{"embeddings.LayerNorm.weight":{"dtype":"F32","shape":[16],"data_offsets":[0,64]}}'
+printf '%s\n---\n[PAD]\n[UNK]\n[CLS]\n[SEP]\nplay\n---\n\x53\0\0\0\0\0\0\0%s%064d' "$config" "$header" 0 >$seeds/pretrained/vocabulary
+printf '%s\n---\n{"model":{"type":"WordPiece","vocab":{"[PAD]":0,"[UNK]":1,"[CLS]":2,"[SEP]":3,"play":4}}}\n---\n' "$config" >$seeds/pretrained/tokenizer
 
-for target in model corpus text logits values conllu memory onnx; do
+for target in model corpus text logits values conllu memory onnx pretrained; do
     echo "== $target: $seconds s"
     cargo fuzz run "$target" --sanitizer none -- -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1
 done

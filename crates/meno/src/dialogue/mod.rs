@@ -240,6 +240,9 @@ impl Dialogue<'_> {
         if let Some(value) = self.changed_value(&thread, &heard.text) {
             return self.change(thread, &value, heard);
         }
+        if let Some(other) = self.rebounded(&thread, &heard.text) {
+            return self.rebound(thread, other);
+        }
         if self.answers.is_none() {
             return self.request(thread, heard);
         }
@@ -250,7 +253,7 @@ impl Dialogue<'_> {
             is_open: false,
             is_request,
             has_slots,
-            is_command: has_slots && self.begins_as_command(&heard),
+            is_command: self.is_command(&heard),
             ..self.asked(thread.last.as_ref().unwrap_or(&nothing))
         }
         .understand(&heard.text);
@@ -373,6 +376,7 @@ impl Dialogue<'_> {
         let Understood { answer, is_sure } = Asked {
             phrase: pending.slot().place.clone(),
             options: &pending.options,
+            is_command: self.is_command(&heard),
             ..self.asked(&pending.request)
         }
         .understand(&heard.text);
@@ -439,9 +443,12 @@ impl Dialogue<'_> {
         !heard.rejected && !heard.intent.is_empty() && heard.probability >= self.settings.request
     }
 
-    /// Whether it begins with a word that says what to do: `start Vroomhilda tomorrow`.
-    fn begins_as_command(&self, heard: &Heard) -> bool {
+    /// Whether it is a request with slots that begins with a word which says what to do: `start Vroomhilda tomorrow`.
+    fn is_command(&self, heard: &Heard) -> bool {
         let text = &heard.text;
+        if !self.may_be_request(heard) || heard.slots.is_empty() {
+            return false;
+        }
         let first = narrow::words(text).map(|word| &text[word]).find(|word| !self.book.is_lead(word));
         first.is_some_and(|word| self.book.intent_words(&heard.intent).contains(&word.to_lowercase()))
     }
@@ -523,16 +530,27 @@ impl Dialogue<'_> {
     }
 
     /// The phrase is explained, and the request read anew with what it is.
-    fn learn(&self, pending: Pending, mut thread: Thread, slot: String) -> (State, Reply) {
+    fn learn(&self, pending: Pending, thread: Thread, slot: String) -> (State, Reply) {
         let phrase = pending.phrase().to_owned();
         let Pending { mut request, slot_idx, n_asked, alias: value, .. } = pending;
         // It was taught out of the blue: there is nothing to complete.
         if request.intent.is_empty() {
             return self.learn_apart(thread, phrase, slot, value);
         }
-        let said = self.learnt(&phrase, &slot, value.as_deref());
         let place = request.slots[slot_idx].place.clone();
         request = self.fill(request, place, slot.clone(), value.clone());
+        self.complete(request, thread, n_asked, (phrase, slot, value))
+    }
+
+    /// Goes on with a request in which a phrase was explained.
+    fn complete(
+        &self,
+        request: Heard,
+        mut thread: Thread,
+        n_asked: usize,
+        (phrase, slot, value): (String, String, Option<String>),
+    ) -> (State, Reply) {
+        let said = self.learnt(&phrase, &slot, value.as_deref());
         let lesson = Lesson {
             phrase,
             slot,

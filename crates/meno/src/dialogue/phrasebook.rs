@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::{Slot, nouns};
-use crate::description::{Description, SlotDescription};
+use crate::description::{Description, Dimension, SlotDescription};
 use crate::{Error, Result};
 
 /// The words of a dialogue.
@@ -67,6 +67,7 @@ pub(super) struct Hear {
     pub object: Vec<String>,
     pub sort: Vec<String>,
     pub lacks: Vec<String>,
+    pub whole: Vec<String>,
     pub remark: Vec<String>,
     pub subject: Vec<String>,
     pub instead: Vec<String>,
@@ -218,6 +219,18 @@ impl Phrasebook {
     /// Whether a word within a clause says that something is so.
     pub(super) fn tells(&self, word: &str) -> bool {
         self.hear.ask.iter().any(|verb| verb == word)
+    }
+
+    /// The name that is all that is said, behind words that say so: `no, just Wonk`.
+    pub(super) fn name_alone<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let text = text.trim_matches(|c: char| !c.is_alphanumeric());
+        let text = after_lead(text, &self.hear.no).unwrap_or(text);
+        after_lead(text, &self.hear.whole).or_else(|| after_lead(text, &self.hear.just))
+    }
+
+    /// Whether the values of a slot are numbers.
+    pub(super) fn counts(&self, slot: &str) -> bool {
+        self.description.slots.get(slot).is_some_and(|words| words.resolve == Some(Dimension::Number))
     }
 
     /// Whether a second name of the same kind after a word is another one.
@@ -382,6 +395,15 @@ fn fill(template: &str, places: &[(&str, &str)]) -> String {
 /// The names in braces of a sentence.
 fn places(sentence: &str) -> impl Iterator<Item = &str> {
     sentence.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(place, _)| place)
+}
+
+/// What follows the longest of some phrases that a text begins with.
+fn after_lead<'t>(text: &'t str, leads: &[String]) -> Option<&'t str> {
+    let begins =
+        |lead: &&String| text.get(..lead.len()).is_some_and(|start| start.eq_ignore_ascii_case(lead));
+    let rest = &text[leads.iter().filter(begins).map(String::len).max()?..];
+    let name = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+    (name.len() < rest.len()).then_some(name).filter(|name| !name.is_empty())
 }
 
 /// `pleeease` is `please`.

@@ -171,15 +171,52 @@ impl Dialogue<'_> {
     /// `I meant the band`: of the last request, the slot that may be that.
     fn correct_last(&self, thread: Thread, slot: String, is_sure: bool, heard: Heard) -> (State, Reply) {
         let Some(last) = thread.last.clone() else { return self.request(thread, heard) };
-        let mut doubtful: Vec<&Slot> = last.slots.iter().filter(|other| other.slot != slot).collect();
+        let may_be = |other: &&Slot| other.slot != slot && !self.engine.is_plain(&other.text);
+        let mut doubtful: Vec<&Slot> = last.slots.iter().filter(may_be).collect();
         doubtful.sort_by(|a, b| b.uncertainty.total_cmp(&a.uncertainty));
         let fits = |other: &&&Slot| other.guesses.iter().any(|(guess, _)| *guess == slot);
-        let place = doubtful.iter().find(fits).or(doubtful.first()).map(|slot| slot.place.clone());
+        // It may be so already.
+        let is_so = last.slots.iter().any(|other| other.slot == slot);
+        let place = doubtful.iter().find(fits).or(doubtful.first().filter(|_| !is_so));
+        let place = place.map(|slot| slot.place.clone());
         match place.map(|place| Pending::about(last, place)) {
             Some(pending) if is_sure => self.learn(pending, thread, slot),
             Some(pending) => self.confirm(pending, thread, slot),
+            None if is_so => {
+                let said = thread.last.as_ref().map(|last| self.done(&last.intent, &last.slots));
+                finished(thread, said.unwrap_or_default(), Outcome::Talk)
+            }
             None => self.request(thread, heard),
         }
+    }
+
+    /// Other boundaries of a name of the last request, if that is all that is said: `just Wonk`, `the whole thing: ...`.
+    pub(super) fn rebounded(&self, thread: &Thread, text: &str) -> Option<(Heard, Slot, Range<usize>)> {
+        let last = thread.last.as_ref().filter(|_| self.answers.is_some())?;
+        let place = find_words(&last.text, self.book.name_alone(text)?)?;
+        let touches = |slot: &&Slot| slot.place.start < place.end && place.start < slot.place.end;
+        let slot = last.slots.iter().find(touches).filter(|slot| slot.place != place)?;
+        let is_name = !self.book.resolves(&slot.slot) && !self.engine.is_plain(&last.text[place.clone()]);
+        is_name.then(|| (last.clone(), slot.clone(), place))
+    }
+
+    /// A name of the last request gets its boundaries: what was learnt of the others is forgotten.
+    pub(super) fn rebound(
+        &self,
+        thread: Thread,
+        (last, before, place): (Heard, Slot, Range<usize>),
+    ) -> (State, Reply) {
+        let is_learnt = thread.learnt.iter().any(|lesson| lesson.phrase == before.text);
+        let phrase = last.text[place.clone()].to_owned();
+        let mut request = self.fill(last, place, before.slot.clone(), None);
+        // The words that it had before are nothing.
+        let is_apart = |other: &Slot| {
+            other.explained || other.place.end <= before.place.start || before.place.end <= other.place.start
+        };
+        request.slots.retain(is_apart);
+        let (state, reply) = self.complete(request, thread, 0, (phrase, before.slot.clone(), None));
+        let forget = if is_learnt { vec![before.text.clone()] } else { Vec::new() };
+        (state, Reply { forget, ..reply })
     }
 
     /// What is said and no more, if it is a value of a slot that the last request has: `and London?`, `nah, Nobu`.
@@ -216,6 +253,10 @@ impl Dialogue<'_> {
             Some((text, start, None))
         });
         let slot_of_value = self.engine.slot_of(value);
+        // `make it five` is about a number where there is one.
+        let counts = |slot: &&Slot| self.book.counts(&slot.slot) && self.engine.is_value(&slot.slot, value);
+        let counted = last.slots.iter().find(counts).map(|slot| slot.slot.clone());
+        let slot_of_value = counted.or(slot_of_value);
         let may_be = |slot: &str| slot_of_value.as_ref().is_none_or(|of_value| of_value == slot);
         let mut best: Option<(f32, Heard)> = None;
         for (text, start, slot) in replaced.chain(joined) {

@@ -156,6 +156,11 @@ impl Asked<'_> {
         if forms.len() > MAX_WORDS {
             return sure(Answer::Unclear);
         }
+        // `navigate to Plimsoll Wharf` answers nothing, `call it a playlist` does.
+        let is_answer = self.book.hear.intro.iter().any(|intro| forms_begin(&forms, intro));
+        if self.is_open && self.is_command && !is_answer {
+            return sure(Answer::Request);
+        }
         if let Some(answer) = self.by_equation(text).or_else(|| self.by_rules(text, &words, &forms)) {
             // A type by its own name is plain, whether it was offered or not.
             let is_sure = self.is_offered(&answer) || self.says_own_name(&answer, &forms);
