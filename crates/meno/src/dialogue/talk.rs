@@ -240,6 +240,14 @@ impl Dialogue<'_> {
     /// One slot of the last request gets another value, or one more is said.
     pub(super) fn change(&self, thread: Thread, value: &str, heard: Heard) -> (State, Reply) {
         let Some(last) = thread.last.clone() else { return self.request(thread, heard) };
+        // Another name of the same kind is a request of its own: `start Vroomhilda at nine`.
+        let is_other_name = |slot: &Slot| {
+            let is_of_kind = |other: &Slot| slot.may_be(&other.slot) && !self.book.resolves(&other.slot);
+            !value.contains(&slot.text) && last.slots.iter().any(is_of_kind)
+        };
+        if heard.slots.iter().any(is_other_name) {
+            return self.request(thread, heard);
+        }
         let replaced = last.slots.iter().map(|slot| {
             let text = [&last.text[..slot.place.start], value, &last.text[slot.place.end..]].concat();
             (text, slot.place.start, Some(slot.slot.as_str()))
