@@ -49,10 +49,19 @@ fn a_model_on_an_encoder_is_trained_used_and_made_smaller() {
 }
 
 #[test]
-fn a_training_goes_on_with_its_encoder_alone() {
+fn nothing_goes_on_without_a_checkpoint() {
     let dir = dataset();
     train(dir.path(), "-o m");
-    check(dir.path(), "train data -o m --encoder bert --resume", expect![[r#""#]]);
+    check(
+        dir.path(),
+        "train data -o m --encoder bert --resume",
+        expect![[r#"
+        exit 2
+        ---
+        error: there is no checkpoint m.checkpoint
+        hint: Ctrl-C during training leaves one; without --resume training begins anew
+    "#]],
+    );
 }
 
 #[test]
@@ -71,14 +80,92 @@ fn what_is_wrong_with_a_folder_is_said() {
         check(dir.path(), "train data -o m --encoder bert", expected);
         fs::write(&path, whole).unwrap();
     };
-    broken("config.json", "bert", "gpt2", expect![[r#""#]]);
-    broken("config.json", "\"gelu\"", "\"relu\"", expect![[r#""#]]);
-    broken("config.json", "\"hidden_size\": 32", "\"hidden_size\": 48", expect![[r#""#]]);
-    broken("config.json", "{", "", expect![[r#""#]]);
-    broken("vocab.txt", "[UNK]", "unk", expect![[r#""#]]);
-    broken("model.safetensors", "", "", expect![[r#""#]]);
-    check(dir.path(), "train data -o m --encoder nowhere", expect![[r#""#]]);
-    check(dir.path(), "train data -o m --encoder data", expect![[r#""#]]);
+    broken(
+        "config.json",
+        "bert",
+        "gpt2",
+        expect![[r#"
+        exit 2
+        ---
+        error: bert/config.json: "model_type" is "gpt2", not "bert" or "distilbert"
+        hint: encoders of the BERT family can be used: BERT, MiniLM, DistilBERT
+    "#]],
+    );
+    broken(
+        "config.json",
+        "\"gelu\"",
+        "\"relu\"",
+        expect![[r#"
+        exit 2
+        ---
+        error: bert/config.json: "hidden_act" is "relu", not "gelu"
+        hint: encoders of the BERT family can be used: BERT, MiniLM, DistilBERT
+    "#]],
+    );
+    broken(
+        "config.json",
+        "\"hidden_size\": 32",
+        "\"hidden_size\": 48",
+        expect![[r#"
+        exit 2
+        ---
+        error: bert/model.safetensors: the tensor "embeddings.word_embeddings.weight" is of shape [81, 32], but config.json says [81, 48]
+        hint: fetch the folder again
+    "#]],
+    );
+    broken(
+        "config.json",
+        "{",
+        "",
+        expect![[r#"
+        exit 2
+        ---
+        error: bert/config.json: not JSON: trailing characters at line 1 column 13
+        hint: fetch the folder again
+    "#]],
+    );
+    broken(
+        "vocab.txt",
+        "[UNK]",
+        "unk",
+        expect![[r#"
+        exit 2
+        ---
+        error: bert/vocab.txt: there is no piece "[UNK]"
+        hint: encoders of the BERT family can be used: BERT, MiniLM, DistilBERT
+    "#]],
+    );
+    broken(
+        "model.safetensors",
+        "",
+        "",
+        expect![[r#"
+        exit 2
+        ---
+        error: bert/model.safetensors: truncated or damaged, or not a safetensors file: incomplete metadata, file not fully covered
+        hint: fetch the folder again
+    "#]],
+    );
+    check(
+        dir.path(),
+        "train data -o m --encoder nowhere",
+        expect![[r#"
+        exit 2
+        ---
+        error: cannot read nowhere: No such file or directory (os error 2)
+        hint: check the path; `meno data stats DIR` shows what is in a folder
+    "#]],
+    );
+    check(
+        dir.path(),
+        "train data -o m --encoder data",
+        expect![[r#"
+        exit 2
+        ---
+        error: data/config.json: there is no such file
+        hint: give a folder with config.json, model.safetensors and tokenizer.json; scripts/get_minilm.sh fetches one
+    "#]],
+    );
     assert_eq!(names(dir.path()), ["bert", "data"]);
 }
 
