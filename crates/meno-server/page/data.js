@@ -13,17 +13,22 @@ let say = () => {};
 export function setModel(next, onSay) {
   model = next;
   say = onSay;
-  const names = model.intents.map((intent) => purpose(intent, model));
+  const names = abilities().map((intent) => purpose(intent, model));
   const some = names.length > 4 ? `${names.slice(0, 4).join(", ")}…` : names.join(", ");
-  $("model").textContent = some ? `Can ${model.description?.intents?.[model.intents[0]]?.say ? "" : "do: "}${some}` : model.file;
+  $("model").textContent = some ? `Can ${model.description?.intents?.[abilities()[0]]?.say ? "" : "do: "}${some}` : model.file;
   drawSayings();
   drawKinds();
   drawFacts();
 }
 
+/** What it can do: not what it rejects. */
+function abilities() {
+  return model.intents.filter((intent) => !model.description?.intents?.[intent]?.reject);
+}
+
 function drawSayings() {
   const wanted = $("search-sayings").value.trim().toLowerCase();
-  const cards = model.intents.map((intent) => {
+  const cards = abilities().map((intent) => {
     const examples = model.description?.intents?.[intent]?.examples ?? [];
     const name = capital(purpose(intent, model));
     const isWanted = [intent, name, ...examples].some((text) => text.toLowerCase().includes(wanted));

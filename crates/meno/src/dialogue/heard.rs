@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::{About, Annotation, Decision, Guess, Part, Span, TokenLabel, slot_options};
 use crate::label::UNKNOWN;
-use crate::memory::Remembered;
+use crate::memory::{Recalled, Remembered};
 use crate::resolve::Shaped;
 
 /// What the engine made of a turn.
@@ -47,8 +47,11 @@ impl Heard {
                 .collect();
             let verdicts = tokens.iter().filter_map(|token| token.verdict.as_ref());
             let worst = verdicts.map(|verdict| verdict.uncertainty).fold(0.0, f64::max);
-            // Where another slot is about as likely, it is asked which.
-            let is_open = span.guess.as_ref().is_some_and(|guess| guess.probability < LEAST_LIKELY);
+            // Where another slot is about as likely, it is asked which, unless somebody said it before.
+            let overlaps = |recalled: &Recalled<'_>| recalled.start < span.end && span.start < recalled.end;
+            let is_taught = remembered.memory.iter().any(overlaps);
+            let is_unlikely = |guess: &Guess| guess.probability < LEAST_LIKELY;
+            let is_open = !is_taught && span.guess.as_ref().is_some_and(is_unlikely);
             Slot {
                 slot: if is_open { UNKNOWN.to_owned() } else { span.slot.clone() },
                 text: span.text.to_owned(),
@@ -155,5 +158,50 @@ impl Slot {
 
     pub(super) fn shown(&self) -> String {
         format!("{} = {}", self.slot, self.value.as_ref().unwrap_or(&self.text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_taught_is_not_asked_again() {
+        let text = "play wonk";
+        let guess = Guess { slot: "song".into(), probability: 0.5, boundaries: 0.9, uncertainty: 1.0 };
+        let span = Span {
+            slot: "artist".to_owned(),
+            text: &text[5..],
+            start: 5,
+            end: 9,
+            value: None,
+            resolved: None,
+            confidence: None,
+            guess: Some(guess),
+        };
+        let annotation = Annotation {
+            text,
+            intent: None,
+            confidence: None,
+            decision: Decision::Act,
+            tokens: Vec::new(),
+            spans: vec![span],
+            outside: Vec::new(),
+        };
+        let taught = Recalled {
+            concept: 1,
+            slot: "artist".to_owned(),
+            value: None,
+            text: &text[5..],
+            start: 5,
+            end: 9,
+            token_span: 1..2,
+        };
+        let slot = |memory: Vec<Recalled<'static>>| {
+            let heard = Heard::of(&Remembered { annotation: annotation.clone(), memory });
+            heard.slots[0].slot.clone()
+        };
+        assert_eq!(slot(Vec::new()), UNKNOWN);
+        assert_eq!(slot(vec![taught]), "artist");
     }
 }
