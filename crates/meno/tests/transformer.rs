@@ -3,7 +3,6 @@
 #[path = "support/encoder.rs"]
 mod support;
 
-use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;

@@ -228,6 +228,17 @@ impl Phrasebook {
         after_lead(text, &self.hear.whole).or_else(|| after_lead(text, &self.hear.just))
     }
 
+    /// Whether a text begins as people say what something is: `it's`, `he's`.
+    pub(super) fn begins_intro(&self, text: &str) -> bool {
+        after_lead(text, &self.hear.intro).is_some()
+    }
+
+    /// Whether the values of a slot are numbers of something.
+    pub(super) fn has_unit(&self, slot: &str) -> bool {
+        let dimension = self.description.slots.get(slot).and_then(|words| words.resolve);
+        matches!(dimension, Some(Dimension::Duration | Dimension::Temperature))
+    }
+
     /// Whether the values of a slot are numbers.
     pub(super) fn counts(&self, slot: &str) -> bool {
         self.description.slots.get(slot).is_some_and(|words| words.resolve == Some(Dimension::Number))

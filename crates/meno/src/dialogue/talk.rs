@@ -177,7 +177,7 @@ impl Dialogue<'_> {
         let fits = |other: &&&Slot| other.guesses.iter().any(|(guess, _)| *guess == slot);
         // It may be so already.
         let is_so = last.slots.iter().any(|other| other.slot == slot);
-        let place = doubtful.iter().find(fits).or(doubtful.first().filter(|_| !is_so));
+        let place = doubtful.iter().find(fits).or(doubtful.first()).filter(|_| !is_so);
         let place = place.map(|slot| slot.place.clone());
         match place.map(|place| Pending::about(last, place)) {
             Some(pending) if is_sure => self.learn(pending, thread, slot),
@@ -221,7 +221,9 @@ impl Dialogue<'_> {
 
     /// What is said and no more, if it is a value of a slot that the last request has: `and London?`, `nah, Nobu`.
     pub(super) fn changed_value(&self, thread: &Thread, text: &str) -> Option<String> {
-        let last = thread.last.as_ref().filter(|_| self.answers.is_some())?;
+        // `he's my brother` says what somebody is.
+        let last =
+            thread.last.as_ref().filter(|_| self.answers.is_some() && !self.book.begins_intro(text))?;
         let value = &text[self.core_words(text)?];
         let slot = self.engine.slot_of(value)?;
         let has = |filled: &Slot| filled.slot == slot && filled.text.to_lowercase() != value.to_lowercase();
@@ -247,6 +249,15 @@ impl Dialogue<'_> {
         };
         if heard.slots.iter().any(is_other_name) {
             return self.request(thread, heard);
+        }
+        // `make it fifteen`, of minutes.
+        let with_unit = last.slots.iter().find_map(|slot| {
+            let (_, unit) = slot.text.rsplit_once(' ').filter(|_| self.book.has_unit(&slot.slot))?;
+            let value = Some(format!("{value} {unit}")).filter(|_| !value.contains(' '))?;
+            self.engine.is_value(&slot.slot, &value).then_some(value)
+        });
+        if let Some(value) = with_unit {
+            return self.change(thread, &value, heard);
         }
         let replaced = last.slots.iter().map(|slot| {
             let text = [&last.text[..slot.place.start], value, &last.text[slot.place.end..]].concat();

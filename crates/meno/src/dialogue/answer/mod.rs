@@ -93,6 +93,9 @@ impl Understood {
     }
 }
 
+/// Finds the slot of a value.
+pub(super) type SlotOf<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
+
 /// What an answer is read against.
 pub(super) struct Asked<'a> {
     /// The utterance that the question is about.
@@ -112,7 +115,7 @@ pub(super) struct Asked<'a> {
     pub names: OnceCell<Names>,
     pub answers: Option<&'a Answers>,
     /// The slot of a value that is known.
-    pub slot_of: Box<dyn Fn(&str) -> Option<String> + 'a>,
+    pub slot_of: SlotOf<'a>,
     /// Whether a question is open.
     pub is_open: bool,
     /// Whether it may well be a request, and whether that has slots.

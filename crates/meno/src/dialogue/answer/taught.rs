@@ -30,7 +30,8 @@ impl Asked<'_> {
                 let value = (0..answer.pieces.len()).find_map(mentions);
                 let is_it =
                     |value: &&str| (self.slot_of)(value).is_some_and(|slot| meaning == Meaning::Type(slot));
-                match value.filter(is_it) {
+                // `he's my brother` says what somebody is, and names nobody else.
+                match value.filter(is_it).filter(|_| !self.is_of_it(answer)) {
                     Some(value) if act == Act::Correct || !self.request.is_empty() => {
                         Answer::Change(value.to_owned())
                     }
