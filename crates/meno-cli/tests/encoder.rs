@@ -64,23 +64,25 @@ fn nothing_goes_on_without_a_checkpoint() {
     );
 }
 
-#[test]
-fn what_is_wrong_with_a_folder_is_said() {
-    let dir = dataset();
-    let folder = dir.path().join("bert");
-    let broken = |name: &str, text: &str, with: &str, expected: Expect| {
-        let path = folder.join(name);
-        let whole = fs::read(&path).unwrap();
-        let changed = match text.is_empty() {
-            true => whole[..whole.len() / 2].to_vec(),
-            false => String::from_utf8(whole.clone()).unwrap().replace(text, with).into_bytes(),
-        };
-        assert!(changed != whole, "{text} is not in {name}");
-        fs::write(&path, changed).unwrap();
-        check(dir.path(), "train data -o m --encoder bert", expected);
-        fs::write(&path, whole).unwrap();
+/// What is said if a file of the encoder has other text, or half of it where none is named.
+fn check_broken(dir: &Path, name: &str, text: &str, with: &str, expected: Expect) {
+    let path = dir.join("bert").join(name);
+    let whole = fs::read(&path).unwrap();
+    let changed = match text.is_empty() {
+        true => whole[..whole.len() / 2].to_vec(),
+        false => String::from_utf8(whole.clone()).unwrap().replace(text, with).into_bytes(),
     };
-    broken(
+    assert!(changed != whole, "{text} is not in {name}");
+    fs::write(&path, changed).unwrap();
+    check(dir, "train data -o m --encoder bert", expected);
+    fs::write(&path, whole).unwrap();
+}
+
+#[test]
+fn what_is_wrong_with_a_configuration_is_said() {
+    let dir = dataset();
+    check_broken(
+        dir.path(),
         "config.json",
         "bert",
         "gpt2",
@@ -91,7 +93,8 @@ fn what_is_wrong_with_a_folder_is_said() {
         hint: encoders of the BERT family can be used: BERT, MiniLM, DistilBERT
     "#]],
     );
-    broken(
+    check_broken(
+        dir.path(),
         "config.json",
         "\"gelu\"",
         "\"relu\"",
@@ -102,7 +105,8 @@ fn what_is_wrong_with_a_folder_is_said() {
         hint: encoders of the BERT family can be used: BERT, MiniLM, DistilBERT
     "#]],
     );
-    broken(
+    check_broken(
+        dir.path(),
         "config.json",
         "\"hidden_size\": 32",
         "\"hidden_size\": 48",
@@ -113,7 +117,8 @@ fn what_is_wrong_with_a_folder_is_said() {
         hint: fetch the folder again
     "#]],
     );
-    broken(
+    check_broken(
+        dir.path(),
         "config.json",
         "{",
         "",
@@ -124,7 +129,14 @@ fn what_is_wrong_with_a_folder_is_said() {
         hint: fetch the folder again
     "#]],
     );
-    broken(
+    assert_eq!(names(dir.path()), ["bert", "data"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_folder_is_said() {
+    let dir = dataset();
+    check_broken(
+        dir.path(),
         "vocab.txt",
         "[UNK]",
         "unk",
@@ -135,7 +147,8 @@ fn what_is_wrong_with_a_folder_is_said() {
         hint: encoders of the BERT family can be used: BERT, MiniLM, DistilBERT
     "#]],
     );
-    broken(
+    check_broken(
+        dir.path(),
         "model.safetensors",
         "",
         "",

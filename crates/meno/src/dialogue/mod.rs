@@ -36,6 +36,7 @@ use answer::{Answer, Asked, Meaning, Understood};
 use choice::Choosing;
 pub use heard::{Heard, Slot};
 use missing::Missing;
+use narrow::find_words;
 pub use phrasebook::Phrasebook;
 
 /// How a dialogue is led.
@@ -435,24 +436,6 @@ impl Dialogue<'_> {
         self.ask_again(pending, thread, said)
     }
 
-    fn is_request(&self, heard: &Heard) -> bool {
-        self.may_be_request(heard) && heard.text.split_whitespace().nth(1).is_some()
-    }
-
-    fn may_be_request(&self, heard: &Heard) -> bool {
-        !heard.rejected && !heard.intent.is_empty() && heard.probability >= self.settings.request
-    }
-
-    /// Whether it is a request with slots that begins with a word which says what to do: `start Vroomhilda tomorrow`.
-    fn is_command(&self, heard: &Heard) -> bool {
-        let text = &heard.text;
-        if !self.may_be_request(heard) || heard.slots.is_empty() {
-            return false;
-        }
-        let first = narrow::words(text).map(|word| &text[word]).find(|word| !self.book.is_lead(word));
-        first.is_some_and(|word| self.book.intent_words(&heard.intent).contains(&word.to_lowercase()))
-    }
-
     fn cancel(&self, pending: &Pending, thread: Thread) -> (State, Reply) {
         finished(thread.leave(pending.phrase()), self.book.say("dropped", &[]), Outcome::Drop)
     }
@@ -663,20 +646,6 @@ impl Dialogue<'_> {
 
 /// How many types a question offers.
 const MAX_OPTIONS: usize = 3;
-
-/// Where some words stand in a text, whatever their case.
-fn find_words(text: &str, words: &str) -> Option<Range<usize>> {
-    let is_end = |at: usize| !text[at..].starts_with(char::is_alphanumeric);
-    let is_start = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
-    let ends = |start: usize| {
-        start.checked_add(words.len()).filter(|&end| text.is_char_boundary(end) && end <= text.len())
-    };
-    text.char_indices().find_map(|(start, _)| {
-        let end = ends(start)?;
-        let is_same = text[start..end].to_lowercase() == words.to_lowercase();
-        (is_same && is_start(start) && is_end(end)).then_some(start..end)
-    })
-}
 
 impl Pending {
     /// Nothing was asked yet.

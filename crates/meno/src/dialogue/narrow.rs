@@ -120,3 +120,17 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
         (!word.is_empty()).then(|| start..start + word.len())
     })
 }
+
+/// Where some words stand in a text, whatever their case.
+pub(super) fn find_words(text: &str, words: &str) -> Option<Range<usize>> {
+    let is_end = |at: usize| !text[at..].starts_with(char::is_alphanumeric);
+    let is_start = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
+    let ends = |start: usize| {
+        start.checked_add(words.len()).filter(|&end| text.is_char_boundary(end) && end <= text.len())
+    };
+    text.char_indices().find_map(|(start, _)| {
+        let end = ends(start)?;
+        let is_same = text[start..end].to_lowercase() == words.to_lowercase();
+        (is_same && is_start(start) && is_end(end)).then_some(start..end)
+    })
+}

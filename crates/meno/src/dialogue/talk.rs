@@ -81,6 +81,24 @@ impl Dialogue<'_> {
         }
     }
 
+    pub(super) fn is_request(&self, heard: &Heard) -> bool {
+        self.may_be_request(heard) && heard.text.split_whitespace().nth(1).is_some()
+    }
+
+    pub(super) fn may_be_request(&self, heard: &Heard) -> bool {
+        !heard.rejected && !heard.intent.is_empty() && heard.probability >= self.settings.request
+    }
+
+    /// Whether it is a request with slots that begins with a word which says what to do: `start Vroomhilda tomorrow`.
+    pub(super) fn is_command(&self, heard: &Heard) -> bool {
+        let text = &heard.text;
+        if !self.may_be_request(heard) || heard.slots.is_empty() {
+            return false;
+        }
+        let first = words(text).map(|word| &text[word]).find(|word| !self.book.is_lead(word));
+        first.is_some_and(|word| self.book.intent_words(&heard.intent).contains(&word.to_lowercase()))
+    }
+
     fn chat(&self, thread: Thread, name: &str) -> (State, Reply) {
         finished(thread, self.book.say(name, &[]), Outcome::Talk)
     }
@@ -239,6 +257,15 @@ impl Dialogue<'_> {
         Some(first.start..last.end)
     }
 
+    /// `make it fifteen`, of minutes.
+    fn with_unit(&self, last: &Heard, value: &str) -> Option<String> {
+        last.slots.iter().find_map(|slot| {
+            let (_, unit) = slot.text.rsplit_once(' ').filter(|_| self.book.has_unit(&slot.slot))?;
+            let value = Some(format!("{value} {unit}")).filter(|_| !value.contains(' '))?;
+            self.engine.is_value(&slot.slot, &value).then_some(value)
+        })
+    }
+
     /// One slot of the last request gets another value, or one more is said.
     pub(super) fn change(&self, thread: Thread, value: &str, heard: Heard) -> (State, Reply) {
         let Some(last) = thread.last.clone() else { return self.request(thread, heard) };
@@ -250,13 +277,7 @@ impl Dialogue<'_> {
         if heard.slots.iter().any(is_other_name) {
             return self.request(thread, heard);
         }
-        // `make it fifteen`, of minutes.
-        let with_unit = last.slots.iter().find_map(|slot| {
-            let (_, unit) = slot.text.rsplit_once(' ').filter(|_| self.book.has_unit(&slot.slot))?;
-            let value = Some(format!("{value} {unit}")).filter(|_| !value.contains(' '))?;
-            self.engine.is_value(&slot.slot, &value).then_some(value)
-        });
-        if let Some(value) = with_unit {
+        if let Some(value) = self.with_unit(&last, value) {
             return self.change(thread, &value, heard);
         }
         let replaced = last.slots.iter().map(|slot| {
