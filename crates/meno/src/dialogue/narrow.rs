@@ -42,7 +42,8 @@ impl Dialogue<'_> {
         // What is unknown still is not asked about once more: it was just found to be ordinary.
         again.slots.retain(|slot| is_apart(slot) && slot.slot != UNKNOWN);
         // What is not trusted is not acted upon, even if no words of it are worth a question.
-        if kept.is_empty() && again.intents.is_empty() && !again.rejected {
+        let has_nothing_to_ask = kept.is_empty() && again.intents.is_empty();
+        if has_nothing_to_ask && !again.rejected && !again.intent.is_empty() {
             again.intents = vec![again.intent.clone()];
         }
         again.slots.extend(kept);
