@@ -132,18 +132,23 @@ struct Stretch {
     b: *const f32,
     b_row: usize,
     b_panel: usize,
-    early: Early,
+    next: Next,
 }
 
-/// What is fetched before it is needed. A processor sees by itself what lies behind what is being read, but not beyond the page,
-/// and the third-level cache answers too late for a product of few rows.
+/// Where the panels lie that come after these: they are fetched while these are multiplied. A processor sees by itself what lies
+/// behind what is being read, but not beyond the page, and the third-level cache answers too late for a product of few rows.
 #[derive(Clone, Copy)]
-enum Early {
-    /// The columns of A that come soon: B was packed.
-    A,
-    /// The panels of B that come next, one while a block of rows is multiplied.
-    B,
-    Nothing,
+struct Next {
+    from: *const f32,
+    /// From one row to the next; 0 if nothing is fetched.
+    row: usize,
+    panel: usize,
+    /// Whether columns of A that come soon are fetched as well: B was packed, and A is read down its columns.
+    with_a: bool,
+}
+
+impl Next {
+    const NOTHING: Next = Next { from: std::ptr::null(), row: 0, panel: 0, with_a: false };
 }
 
 impl Stretch {
@@ -155,18 +160,20 @@ impl Stretch {
         b: std::ptr::null(),
         b_row: 0,
         b_panel: 0,
-        early: Early::Nothing,
+        next: Next::NOTHING,
     };
 
     #[inline(always)]
     fn of(term: &Term<'_>) -> Self {
         let Term { k, a, b } = *term;
-        let (b, b_row, b_panel, early) = match b {
-            Right::Panels(b) => (b, LANES, k * LANES, Early::B),
-            Right::Rows(b, row) => (b, row, LANES, Early::Nothing),
+        let (b, b_row, b_panel, next) = match b {
+            Right::Panels(b) => {
+                (b, LANES, k * LANES, Next { from: b.as_ptr(), row: LANES, panel: k * LANES, with_a: false })
+            }
+            Right::Rows(b, row) => (b, row, LANES, Next::NOTHING),
         };
-        let (a_row, a_column) = (a.row, a.column);
-        Stretch { k, a: a.data.as_ptr(), a_row, a_column, b: b.as_ptr(), b_row, b_panel, early }
+        let (a_row, a_column, b) = (a.row, a.column, b.as_ptr());
+        Stretch { k, a: a.data.as_ptr(), a_row, a_column, b, b_row, b_panel, next }
     }
 
     /// The part of it that gives what begins with this row and panel.
@@ -174,14 +181,16 @@ impl Stretch {
     fn at(self, row: usize, panel: usize) -> Self {
         // Wrapping, because with k = 0 there may be nothing.
         let (a, b) = (self.a.wrapping_add(row * self.a_row), self.b.wrapping_add(panel * self.b_panel));
-        Stretch { a, b, ..self }
+        let next = Next { from: self.next.from.wrapping_add(panel * self.next.panel), ..self.next };
+        Stretch { a, b, next, ..self }
     }
 
     /// What is left of it after so much of the shared dimension.
     #[inline(always)]
     fn after(self, done: usize) -> Self {
         let (a, b) = (self.a.wrapping_add(done * self.a_column), self.b.wrapping_add(done * self.b_row));
-        Stretch { k: self.k - done, a, b, ..self }
+        let next = Next { from: self.next.from.wrapping_add(done * self.next.row), ..self.next };
+        Stretch { k: self.k - done, a, b, next, ..self }
     }
 }
 
@@ -300,8 +309,9 @@ unsafe fn sum_terms<S: Simd>(
                     let k = (term.k - done).min(room);
                     let to = packed.add((K_BLOCK - room) * LANES * width);
                     pack::<S>(k, width, stretches[n].b, whole.b_row, to);
-                    let (b, b_row, b_panel, early) = (to, LANES, k * LANES, Early::A);
-                    stretches[n] = Stretch { k, b, b_row, b_panel, early, ..stretches[n] };
+                    let (b, b_row, b_panel, from) = (to, LANES, k * LANES, stretches[n].b);
+                    let next = Next { from, row: whole.b_row, panel: LANES, with_a: true };
+                    stretches[n] = Stretch { k, b, b_row, b_panel, next, ..stretches[n] };
                     room -= k;
                 }
                 done += stretches[n].k;
@@ -373,7 +383,9 @@ unsafe fn multiply<S: Simd>(m: usize, panels: usize, stretches: &[Stretch], targ
             widest -= 1;
         }
         if S::TILE_ROWS[widest] < m {
-            widest = S::TILE_PANELS;
+            // Two blocks of rows fetch the next two panels.
+            let is_low = m <= 2 * S::TILE_ROWS[2];
+            widest = if is_low { S::TILE_PANELS.min(2) } else { S::TILE_PANELS };
         }
         for (panel, width) in shares(panels - done, widest) {
             rows_of_tiles::<S>(m, (done + panel, width), stretches, target);
@@ -389,13 +401,14 @@ unsafe fn rows_of_tiles<S: Simd>(
     stretches: &[Stretch],
     target: Target,
 ) {
-    // The panel to fetch early, counted from this one; 0 when all that come next have been fetched.
-    let mut ahead = width;
+    // One panel of the next ones while a block of rows is multiplied, or all of them if there is but one.
+    let (mut next, at_once) = (0, if m <= S::TILE_ROWS[width] { width } else { 1 });
     for (row, rows) in shares(m, S::TILE_ROWS[width]) {
+        let fetched = (next, at_once.min(width - next));
+        next += fetched.1;
         // SAFETY: rows and panels are inside the matrices that the caller vouched for.
         unsafe {
-            let at = (row, panel, ahead, target.at(row, panel));
-            ahead = if ahead + 1 < 2 * width { ahead + 1 } else { 0 };
+            let at = (row, panel, fetched, target.at(row, panel));
             match width {
                 1 => tile_rows::<S, 1>(rows, stretches, at),
                 2 => tile_rows::<S, 2>(rows, stretches, at),
@@ -411,7 +424,7 @@ unsafe fn rows_of_tiles<S: Simd>(
 unsafe fn tile_rows<S: Simd, const PANELS: usize>(
     rows: usize,
     stretches: &[Stretch],
-    at: (usize, usize, usize, Target),
+    at: (usize, usize, (usize, usize), Target),
 ) {
     macro_rules! tiles {
         ($($rows:literal)*) => {
@@ -425,11 +438,11 @@ unsafe fn tile_rows<S: Simd, const PANELS: usize>(
     tiles!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
 }
 
-/// The rows and panels of the result that begin `at` these.
+/// The rows and panels of the result that begin at these; of the panels after them some are fetched, `(first, number)`.
 #[inline(always)]
 unsafe fn tile<S: Simd, const ROWS: usize, const PANELS: usize>(
     stretches: &[Stretch],
-    (row, panel, ahead, target): (usize, usize, usize, Target),
+    (row, panel, fetched, target): (usize, usize, (usize, usize), Target),
 ) {
     // SAFETY: the caller vouches for ROWS rows and PANELS panels at each of the pointers.
     unsafe {
@@ -442,12 +455,9 @@ unsafe fn tile<S: Simd, const ROWS: usize, const PANELS: usize>(
             }
         }
         for stretch in stretches {
-            let Stretch { mut a, mut b, .. } = stretch.at(row, panel);
-            let (mut early, step) = match stretch.early {
-                Early::A => (a.wrapping_add(A_AHEAD * stretch.a_column), stretch.a_column),
-                Early::B => (b.wrapping_add(ahead * stretch.b_panel), stretch.b_row),
-                Early::Nothing => (b, 0),
-            };
+            let Stretch { mut a, mut b, next, .. } = stretch.at(row, panel);
+            let mut early = next.from.wrapping_add((PANELS + fetched.0) * next.panel);
+            let n_early = if next.row > 0 { fetched.1 } else { 0 };
             for _ in 0..stretch.k {
                 let mut columns = [S::splat(0.0); PANELS];
                 for p in 0..PANELS {
@@ -455,8 +465,15 @@ unsafe fn tile<S: Simd, const ROWS: usize, const PANELS: usize>(
                 }
                 // A row or two take what is read as fast as it comes.
                 if ROWS > 2 {
-                    S::prefetch(early);
-                    early = early.wrapping_add(step);
+                    for p in 0..PANELS {
+                        if p < n_early {
+                            S::prefetch(early.wrapping_add(p * next.panel));
+                        }
+                    }
+                    early = early.wrapping_add(next.row);
+                    if next.with_a {
+                        S::prefetch(a.wrapping_add(A_AHEAD * stretch.a_column));
+                    }
                 }
                 for i in 0..ROWS {
                     let x = S::splat(*a.add(i * stretch.a_row));

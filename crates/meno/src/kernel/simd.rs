@@ -439,7 +439,7 @@ mod x86 {
 
     impl Simd for Avx512 {
         type V = __m512;
-        const TILE_ROWS: [usize; 9] = [0, 8, 12, 9, 6, 0, 0, 0, 2];
+        const TILE_ROWS: [usize; 9] = [0, 8, 14, 9, 6, 0, 0, 0, 2];
         const TILE_PANELS: usize = 4;
 
         #[inline(always)]

@@ -15,6 +15,10 @@ const PIECE: usize = 8 * 1024;
 /// Panels of a piece of a large network: as many as the matrix product works on at a time.
 const LARGE_PIECE: usize = 4;
 
+/// Pieces of a large network whose gradient is one product: it reads the activations again for each piece, from a near cache if
+/// it does so at once.
+const LARGE_PRODUCT: usize = 6;
+
 /// Parameters from some place on, up to the next group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Group {
@@ -132,21 +136,27 @@ fn sum_matrices<N: Network>(
     pieces: &[Piece],
     mut gradient: &mut [f32],
 ) -> f32 {
+    let at_once = if N::IS_LARGE { LARGE_PRODUCT } else { 1 };
     let mut work = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        let (part, rest) = gradient.split_at_mut(piece.len);
-        work.push((piece, part));
+    for pieces in pieces.chunk_by(|a, b| a.index == b.index).flat_map(|pieces| pieces.chunks(at_once)) {
+        let (part, rest) = gradient.split_at_mut(pieces.iter().map(|piece| piece.len).sum());
+        work.push((pieces, part));
         gradient = rest;
     }
     let products: Vec<_> = shards.iter().map(|shard| network.products(shard)).collect();
     let squares: Vec<f32> = (work.into_par_iter())
-        .map(|(piece, gradient)| {
-            let products: Vec<_> = products.iter().map(|products| products[piece.index]).collect();
-            Product::sum(kernels, &products, piece.first_panel, gradient);
-            if network.rectified_matrix() == Some(piece.matrix) {
-                kernels.keep_where_positive(&parameters[piece.start..piece.start + piece.len], gradient);
-            }
-            kernels.sum_squares(gradient)
+        .flat_map_iter(|(pieces, mut gradient)| {
+            let first = &pieces[0];
+            let products: Vec<_> = products.iter().map(|products| products[first.index]).collect();
+            Product::sum(kernels, &products, first.first_panel, gradient);
+            pieces.iter().map(move |piece| {
+                let (part, rest) = std::mem::take(&mut gradient).split_at_mut(piece.len);
+                gradient = rest;
+                if network.rectified_matrix() == Some(piece.matrix) {
+                    kernels.keep_where_positive(&parameters[piece.start..piece.start + piece.len], part);
+                }
+                kernels.sum_squares(part)
+            })
         })
         .collect();
     squares.iter().sum()
@@ -353,15 +363,16 @@ struct MatrixState<'a> {
 impl MatrixState<'_> {
     fn update(self, kernels: Kernels, scale: f32) {
         let MatrixState { pieces, adam, transposed, gradient, size } = self;
-        for &Piece { matrix, first_panel, start, len, .. } in pieces {
-            let at = start - pieces[0].start..start - pieces[0].start + len;
+        let (matrix, panel) = (pieces[0].matrix, LANES * pieces[0].matrix.rows());
+        for (first_panel, start) in (0..gradient.len()).step_by(panel).enumerate() {
+            let at = start..start + panel;
             let state = Adam {
                 parameters: &mut adam.parameters[at.clone()],
                 first: &mut adam.first[at.clone()],
                 second: &mut adam.second[at.clone()],
             };
             kernels.adam(state, &gradient[at.clone()], scale, size);
-            // While it is in the first-level cache.
+            // While it is in a near cache.
             let updated = &adam.parameters[at];
             kernels.transpose_panels(matrix.rows(), matrix.width(), first_panel, updated, transposed);
         }

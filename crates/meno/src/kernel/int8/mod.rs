@@ -255,6 +255,8 @@ struct Places {
     from_zero: bool,
     c: *mut f32,
     c_row: usize,
+    /// Whether the panels that come next are fetched: the third-level cache answers too late for a product of few rows.
+    fetches: bool,
 }
 
 impl Places {
@@ -280,6 +282,7 @@ impl Places {
             from_zero: start.is_null(),
             c,
             c_row: *c_row,
+            fetches: false,
         }
     }
 }
@@ -301,6 +304,7 @@ unsafe fn multiply<D: Dot>(product: &mut Int8Product<'_>) {
         let width = if panels - panel >= widest { widest } else { 1 };
         for block in 0..blocks {
             let (row, end) = (block * m / blocks, (block + 1) * m / blocks);
+            let places = Places { fetches: block == 0, ..places };
             // SAFETY: rows and panels are inside of what `fits` has seen.
             unsafe {
                 match width {
@@ -368,6 +372,9 @@ unsafe fn tile<D: Dot, const ROWS: usize, const PANELS: usize>((row, panel): (us
             let mut weights = [D::no_weights(); PANELS];
             for p in 0..PANELS {
                 weights[p] = D::weights(b.add(p * panel_bytes));
+                if places.fetches {
+                    D::S::prefetch(b.wrapping_add((PANELS + p) * panel_bytes).cast());
+                }
             }
             for i in 0..ROWS {
                 let x = D::splat(a.add(i * places.a_row));
