@@ -118,6 +118,8 @@ const FEW_ROWS: usize = 24;
 const MAX_STRETCHES: usize = 4;
 /// Columns of A by which its fetching runs ahead.
 const A_AHEAD: usize = 24;
+/// Steps in which a line of the panels that come next is fetched, at most.
+const MAX_PACE: usize = 4;
 
 #[repr(align(64))]
 struct Packed([f32; K_BLOCK * LANES * MAX_PANELS]);
@@ -393,6 +395,27 @@ unsafe fn multiply<S: Simd>(m: usize, panels: usize, stretches: &[Stretch], targ
     }
 }
 
+/// Which part of the panels that come next is fetched while a block of rows is multiplied. All blocks share it out evenly, as far as
+/// they can: a processor waits for few lines at a time, and those that it multiplies with are among them.
+#[derive(Clone, Copy)]
+struct Fetch {
+    /// So many panels from this one on, a line of each at a time.
+    first: usize,
+    panels: usize,
+    /// Of their rows the part with this number, a line in so many steps, which is also the number of parts.
+    part: usize,
+    pace: usize,
+}
+
+impl Fetch {
+    #[inline(always)]
+    fn of(block: usize, blocks: usize, width: usize) -> Self {
+        let (pace, at_once) = ((blocks / width).clamp(1, MAX_PACE), width.div_ceil(blocks));
+        let first = block / pace * at_once;
+        Fetch { first, panels: at_once.min(width.saturating_sub(first)), part: block % pace, pace }
+    }
+}
+
 /// All rows of a few panels, `(first, number)`.
 #[inline(always)]
 unsafe fn rows_of_tiles<S: Simd>(
@@ -401,14 +424,12 @@ unsafe fn rows_of_tiles<S: Simd>(
     stretches: &[Stretch],
     target: Target,
 ) {
-    // One panel of the next ones while a block of rows is multiplied, or all of them if there is but one.
-    let (mut next, at_once) = (0, if m <= S::TILE_ROWS[width] { width } else { 1 });
-    for (row, rows) in shares(m, S::TILE_ROWS[width]) {
-        let fetched = (next, at_once.min(width - next));
-        next += fetched.1;
+    let blocks = m.div_ceil(S::TILE_ROWS[width]);
+    for (block, (row, rows)) in shares(m, S::TILE_ROWS[width]).enumerate() {
+        let fetch = Fetch::of(block, blocks, width);
         // SAFETY: rows and panels are inside the matrices that the caller vouched for.
         unsafe {
-            let at = (row, panel, fetched, target.at(row, panel));
+            let at = (row, panel, fetch, target.at(row, panel));
             match width {
                 1 => tile_rows::<S, 1>(rows, stretches, at),
                 2 => tile_rows::<S, 2>(rows, stretches, at),
@@ -424,7 +445,7 @@ unsafe fn rows_of_tiles<S: Simd>(
 unsafe fn tile_rows<S: Simd, const PANELS: usize>(
     rows: usize,
     stretches: &[Stretch],
-    at: (usize, usize, (usize, usize), Target),
+    at: (usize, usize, Fetch, Target),
 ) {
     macro_rules! tiles {
         ($($rows:literal)*) => {
@@ -438,11 +459,11 @@ unsafe fn tile_rows<S: Simd, const PANELS: usize>(
     tiles!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
 }
 
-/// The rows and panels of the result that begin at these; of the panels after them some are fetched, `(first, number)`.
+/// The rows and panels of the result that begin at these.
 #[inline(always)]
 unsafe fn tile<S: Simd, const ROWS: usize, const PANELS: usize>(
     stretches: &[Stretch],
-    (row, panel, fetched, target): (usize, usize, (usize, usize), Target),
+    (row, panel, fetch, target): (usize, usize, Fetch, Target),
 ) {
     // SAFETY: the caller vouches for ROWS rows and PANELS panels at each of the pointers.
     unsafe {
@@ -456,8 +477,11 @@ unsafe fn tile<S: Simd, const ROWS: usize, const PANELS: usize>(
         }
         for stretch in stretches {
             let Stretch { mut a, mut b, next, .. } = stretch.at(row, panel);
-            let mut early = next.from.wrapping_add((PANELS + fetched.0) * next.panel);
-            let n_early = if next.row > 0 { fetched.1 } else { 0 };
+            let first_row = fetch.part * (stretch.k / fetch.pace);
+            let mut early =
+                (next.from).wrapping_add((PANELS + fetch.first) * next.panel + first_row * next.row);
+            let n_early = if next.row > 0 { fetch.panels } else { 0 };
+            let mut steps = 0;
             for _ in 0..stretch.k {
                 let mut columns = [S::splat(0.0); PANELS];
                 for p in 0..PANELS {
@@ -465,12 +489,16 @@ unsafe fn tile<S: Simd, const ROWS: usize, const PANELS: usize>(
                 }
                 // A row or two take what is read as fast as it comes.
                 if ROWS > 2 {
-                    for p in 0..PANELS {
-                        if p < n_early {
-                            S::prefetch(early.wrapping_add(p * next.panel));
+                    if steps == 0 {
+                        for p in 0..PANELS {
+                            if p < n_early {
+                                S::prefetch(early.wrapping_add(p * next.panel));
+                            }
                         }
+                        early = early.wrapping_add(next.row);
+                        steps = fetch.pace;
                     }
-                    early = early.wrapping_add(next.row);
+                    steps -= 1;
                     if next.with_a {
                         S::prefetch(a.wrapping_add(A_AHEAD * stretch.a_column));
                     }
