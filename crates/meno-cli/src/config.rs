@@ -151,8 +151,18 @@ outside_penalty = {outside_penalty:?}
 }
 
 fn print_replacement(within: &str, replacement: &MentionReplacement) -> String {
-    let MentionReplacement { utterances, mentions, same_slot, any_slot, patterns, spliced, same_words, open } =
-        replacement;
+    let MentionReplacement {
+        utterances,
+        mentions,
+        same_slot,
+        any_slot,
+        crossed,
+        patterns,
+        spliced,
+        same_words,
+        led,
+        open,
+    } = replacement;
     let open = match open {
         // A list of strings is the same in JSON.
         Some(slots) => format!("open = {}", serde_json::json!(slots)),
@@ -168,11 +178,15 @@ mentions = {mentions:?}
 # of these, share that get another value of the slot, and share that get one of any open slot; others are synthetic
 same_slot = {same_slot:?}
 any_slot = {any_slot:?}
-# of the synthetic ones, share that keep the frequent words of a value of the slot
+# of the synthetic ones, share that are the head of one value and the tail of another
+crossed = {crossed:?}
+# of the other synthetic ones, share that keep the frequent words of a value of the slot
 patterns = {patterns:?}
 # of synthetic words, share that are spliced from two; of all, share that are made of words of the slot
 spliced = {spliced:?}
 same_words = {same_words:?}
+# of all these values, share whose leading function word is drawn anew, as often as values of the slot have one
+led = {led:?}
 # slots whose values are replaced; by default those with many different values, or some that are names
 {open}
 "

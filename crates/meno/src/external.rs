@@ -244,7 +244,7 @@ struct Read {
 impl Read {
     fn utterance(&mut self, scorer: Scorer, table: &Table, utterance: &TableUtterance) {
         self.decoded.clear();
-        self.decoder.decode(&Emissions::of_table(table, utterance), |_| 0.0, &mut self.decoded);
+        self.decoder.decode(&Emissions::of_table(table, utterance), |_| 0.0, |_| false, &mut self.decoded);
         self.assessment.assess(&scorer, &mut self.decoded, std::iter::empty(), Precision::Double);
         self.probabilities.clear(table.label_names.len());
         for logits in self.decoded.posteriors.rows() {

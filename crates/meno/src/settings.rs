@@ -173,12 +173,19 @@ pub struct MentionReplacement {
     pub same_slot: f32,
     /// And the share that get a value of any open slot; all others get a synthetic one.
     pub any_slot: f32,
-    /// Of the synthetic ones, the share in which the frequent words of a value stay where they are.
+    /// Of the synthetic ones, the share that are the head of one value and the tail of another. Older models had none.
+    #[serde(default)]
+    pub crossed: f32,
+    /// Of the others, the share in which the frequent words of a value stay where they are.
     pub patterns: f32,
     /// The share of synthetic words that are spliced from parts of two others.
     pub spliced: f32,
     /// The share of other synthetic words that come from values of the same slot.
     pub same_words: f32,
+    /// Of all that replace a mention, the share whose leading function word is drawn anew, as often as the values of the slot
+    /// have one. Older models had none.
+    #[serde(default)]
+    pub led: f32,
     /// The slots whose mentions are replaced; by default those that look open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open: Option<Vec<String>>,
@@ -191,9 +198,11 @@ impl Default for MentionReplacement {
             mentions: 0.7,
             same_slot: 0.25,
             any_slot: 0.35,
+            crossed: 0.5,
             patterns: 0.5,
             spliced: 0.4,
             same_words: 0.5,
+            led: 0.5,
             open: None,
         }
     }
@@ -471,9 +480,11 @@ impl MentionReplacement {
             mentions,
             same_slot,
             any_slot,
+            crossed,
             patterns,
             spliced,
             same_words,
+            led,
             ..
         } = *self;
         check_shares(&[
@@ -482,9 +493,11 @@ impl MentionReplacement {
             ("same_slot", same_slot),
             ("any_slot", any_slot),
             ("same_slot and any_slot together", same_slot + any_slot),
+            ("crossed", crossed),
             ("patterns", patterns),
             ("spliced", spliced),
             ("same_words", same_words),
+            ("led", led),
         ])
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Enters: [`Emissions`]. Leaves: [`Decoded`]. A tagger of labels gives each word its likeliest one. A tagger of spans gives
 //! [`Hypothesis`]es, sorted, not empty, not overlapping: their boundaries are those of the likeliest sequence of boundary
-//! tags, in which nothing goes on that has not begun; the slot is the one that is likeliest by all words together.
+//! tags, in which nothing goes on that has not begun; the slot is the one that is likeliest by all words together. Spans of
+//! one slot that touch are one span, where the slot is said to be so.
 
 use crate::emissions::{Emissions, Logits, Tags};
 use crate::label::{Boundary, SlotId, begin_label, inside_label};
@@ -67,11 +68,12 @@ impl Decoded {
 
 impl Decoder {
     /// Decodes a stretch of an utterance and adds it to what came before it, which gave the intent. In a tagger of spans,
-    /// the logit of each word being outside is lowered by its penalty.
+    /// the logit of each word being outside is lowered by its penalty, and touching spans of a slot that joins are one.
     pub(crate) fn decode(
         &mut self,
         emissions: &Emissions,
         outside_penalty: impl Fn(usize) -> f64,
+        joins: impl Fn(SlotId) -> bool,
         decoded: &mut Decoded,
     ) {
         if decoded.labels.is_empty() {
@@ -84,7 +86,7 @@ impl Decoder {
             }
             Tags::Spans { boundaries, transitions, slots } => {
                 self.crf.forward_backward(boundaries.iter().copied(), transitions);
-                self.decode_spans(slots, outside_penalty, decoded);
+                self.decode_spans(slots, outside_penalty, joins, decoded);
             }
         }
     }
@@ -93,6 +95,7 @@ impl Decoder {
         &mut self,
         slots: &Logits,
         outside_penalty: impl Fn(usize) -> f64,
+        joins: impl Fn(SlotId) -> bool,
         decoded: &mut Decoded,
     ) {
         let first = decoded.labels.len();
@@ -115,7 +118,17 @@ impl Decoder {
         let n_words = if slots.n_columns() == 0 { 0 } else { self.tags.len() };
         for start in (0..n_words).filter(|&start| self.tags[start] == Boundary::Begin) {
             let inside = self.tags[start + 1..].iter().take_while(|&&tag| tag == Boundary::Inside).count();
-            let mut span = self.hypothesis(start, start + 1 + inside);
+            let end = start + 1 + inside;
+            let mut span = self.hypothesis(start, end);
+            let touches = |before: &mut Hypothesis| {
+                before.start >= first && before.end == first + start && before.slot == span.slot
+            };
+            if joins(span.slot)
+                && let Some(before) = decoded.spans.pop_if(touches)
+            {
+                // The slot is the likeliest of both parts, hence of the whole.
+                span = self.hypothesis(before.start - first, end);
+            }
             (span.start, span.end) = (first + span.start, first + span.end);
             decoded.labels[span.start..span.end].fill(inside_label(span.slot));
             decoded.labels[span.start] = begin_label(span.slot);
@@ -168,11 +181,21 @@ mod tests {
     use super::*;
 
     fn decode(emissions: &[Emissions], outside_penalty: impl Fn(usize) -> f64 + Copy) -> Decoded {
+        decode_joining(emissions, outside_penalty, |_| false)
+    }
+
+    fn decode_joining(
+        emissions: &[Emissions],
+        outside_penalty: impl Fn(usize) -> f64 + Copy,
+        joins: impl Fn(SlotId) -> bool + Copy,
+    ) -> Decoded {
         let (mut decoder, mut decoded) = (Decoder::default(), Decoded::default());
         // What was there before is forgotten.
         for _ in 0..2 {
             decoded.clear();
-            emissions.iter().for_each(|emissions| decoder.decode(emissions, outside_penalty, &mut decoded));
+            for emissions in emissions {
+                decoder.decode(emissions, outside_penalty, joins, &mut decoded);
+            }
         }
         decoded
     }
@@ -243,6 +266,38 @@ mod tests {
         assert_eq!(places, [(0, 2), (2, 4)]);
         assert_eq!(decoded.labels, [3, 4, 3, 4]);
         assert_eq!((decoded.posteriors.len(), decoded.outside.len(), decoded.intents.len()), (4, 4, 1));
+    }
+
+    /// Three words that begin a span each, the first two of slot 0, the third of slot 1.
+    #[test]
+    fn touching_spans_of_a_slot_that_joins_are_one() {
+        let (ln2, ln3) = (2f32.ln(), 3f32.ln());
+        let emissions = Emissions {
+            tags: Tags::Spans {
+                boundaries: vec![[-50.0, 0.0, 0.0], [-50.0, ln2, 0.0], [-50.0, ln2, 0.0]],
+                transitions: [[0.0; 3]; 3],
+                slots: Logits::of(&[&[ln3, 0.0], &[ln3, 0.0], &[0.0, ln3]]),
+            },
+            intents: Vec::new(),
+        };
+        let decode = |joins: fn(SlotId) -> bool| decode_joining(&[emissions.clone()], |_| 0.0, joins);
+        let places = |decoded: &Decoded| {
+            decoded.spans.iter().map(|span| (span.start, span.end, span.slot)).collect::<Vec<_>>()
+        };
+        let apart = [(0, 1, 0), (1, 2, 0), (2, 3, 1)];
+        assert_eq!(places(&decode(|_| false)), apart);
+        assert_eq!(places(&decode(|slot| slot == 1)), apart);
+        let joined = decode(|_| true);
+        assert_eq!(places(&joined), [(0, 2, 0), (2, 3, 1)]);
+        assert_eq!(joined.labels, [1, 2, 3]);
+        // Each later word begins a span with 2 to 1: the second goes on in one of three, the third begins in two.
+        let span = joined.spans[0];
+        assert!(is_close(span.boundaries, 2.0 / 9.0), "{span:?}");
+        // 9/16 against 1/16.
+        assert!(is_close(span.probability, 0.9), "{span:?}");
+        // What is read piece by piece does not join beyond its piece.
+        let pieces = decode_joining(&[two_words(), two_words()], |_| 0.0, |_| true);
+        assert_eq!(pieces.spans.len(), 2);
     }
 
     #[test]

@@ -28,6 +28,7 @@ use crate::encoder::{Encoder, Session};
 use crate::features::Ngrams;
 use crate::features::{Encoded, Novelty, UNKNOWN_WORD};
 use crate::kernel::Kernels;
+use crate::label::SlotId;
 use crate::math::largest;
 use crate::memory::{KnownValues, Recalled, Remembered, Rereading};
 use crate::metrics::questions::Found;
@@ -327,6 +328,11 @@ impl Model {
         }
     }
 
+    /// Whether touching spans of a slot are one.
+    fn joins(&self, slot: SlotId) -> bool {
+        self.features.lexicon.as_ref().is_some_and(|lexicon| lexicon.joins(slot))
+    }
+
     /// A worker with the fastest kernels of this processor.
     pub fn worker(&self) -> Worker {
         self.worker_on(Kernels::best())
@@ -439,7 +445,8 @@ impl Worker {
         for piece in tokens.chunks(MAX_WORDS) {
             let emissions = self.session.emit(piece, forms);
             let penalty = |token_idx: usize| self.model.outside_penalty(piece[token_idx].word);
-            self.decoder.decode(emissions, penalty, &mut self.decoded);
+            let joins = |slot| self.model.joins(slot);
+            self.decoder.decode(emissions, penalty, joins, &mut self.decoded);
         }
         let intents = &mut self.decoded.intents;
         if let Some(ngrams) = self.model.features.ngrams.as_ref().filter(|_| !intents.is_empty()) {

@@ -47,8 +47,13 @@ pub(super) struct Mentions<'a> {
     parts: Vec<u32>,
     /// Those of each slot.
     slot_parts: Vec<Vec<u32>>,
+    /// The distinct values of more than one word: those of each slot, and those of all open slots.
+    slot_phrases: Vec<Vec<&'a [u32]>>,
+    phrases: Vec<&'a [u32]>,
     rare: Vec<u32>,
     frequent: Vec<bool>,
+    /// Whether each word is frequent outside of spans.
+    function: Vec<bool>,
     known: KnownMentions,
 }
 
@@ -137,10 +142,29 @@ impl<'a> Mentions<'a> {
         let slot_parts =
             distinct.iter().map(|values| values.iter().copied().flatten().copied().filter(is_part).collect());
         let slot_parts = slot_parts.collect();
+        let is_phrase = |value: &&[u32]| value.len() > 1;
+        let slot_phrases =
+            distinct.iter().map(|values| values.iter().copied().filter(is_phrase).collect()).collect();
+        let phrases = all.iter().copied().filter(is_phrase).collect();
+        let function = outside.iter().map(|&n| n >= FREQUENT).collect();
         let rare = (1..words.len() as u32)
             .filter(|&word| counts[word as usize] <= RARE && !has_digit(&words[word as usize]))
             .collect();
-        Mentions { settings, words, values, open, all, parts, slot_parts, rare, frequent, known }
+        Mentions {
+            settings,
+            words,
+            values,
+            open,
+            all,
+            parts,
+            slot_parts,
+            slot_phrases,
+            phrases,
+            rare,
+            frequent,
+            function,
+            known,
+        }
     }
 
     /// The words of an example with their labels, with mentions replaced in this share of all examples.
@@ -173,6 +197,31 @@ impl<'a> Mentions<'a> {
 
     /// A mention for a slot that is replaceable.
     fn draw(&self, slot: usize, random: &mut Random) -> Vec<Word> {
+        let value = self.draw_value(slot, random);
+        if !self.is_open(slot) || !happens(self.settings.led, random) {
+            return value;
+        }
+        self.lead(slot, value, random)
+    }
+
+    /// A value with the leading function word of a value of the slot, which most often is none.
+    fn lead(&self, slot: usize, mut value: Vec<Word>, random: &mut Random) -> Vec<Word> {
+        let leads = |word: u32| self.function[word as usize];
+        if let [Word::Known(first), _, ..] = value[..]
+            && leads(first)
+        {
+            value.remove(0);
+        }
+        let own = &self.values[slot];
+        if let [first, _, ..] = *own[random.below(own.len())]
+            && leads(first)
+        {
+            value.insert(0, Word::Known(first));
+        }
+        value
+    }
+
+    fn draw_value(&self, slot: usize, random: &mut Random) -> Vec<Word> {
         let MentionReplacement { same_slot, any_slot, .. } = *self.settings;
         let known = |value: &[u32]| value.iter().map(|&word| Word::Known(word)).collect();
         let x = random.uniform();
@@ -189,8 +238,24 @@ impl<'a> Mentions<'a> {
         self.synthesize(slot, random)
     }
 
+    /// The head of a value of the slot and the tail of another, which may be of any open one: function words and joints
+    /// are where values have them.
+    fn cross(&self, slot: usize, random: &mut Random) -> Vec<Word> {
+        let own = &self.slot_phrases[slot];
+        let tails = if random.uniform() < self.settings.same_words { own } else { &self.phrases };
+        let mut cut = |phrases: &[&'a [u32]]| {
+            let phrase = phrases[random.below(phrases.len())];
+            phrase.split_at(1 + random.below(phrase.len() - 1))
+        };
+        let ((head, _), (_, tail)) = (cut(own), cut(tails));
+        head.iter().chain(tail).map(|&word| Word::Known(word)).collect()
+    }
+
     /// As long as a value of the slot, or nearly.
     fn synthesize(&self, slot: usize, random: &mut Random) -> Vec<Word> {
+        if !self.slot_phrases[slot].is_empty() && happens(self.settings.crossed, random) {
+            return self.cross(slot, random);
+        }
         let own = &self.values[slot];
         let model = own[random.below(own.len())];
         if random.uniform() < self.settings.patterns {
@@ -236,6 +301,11 @@ impl<'a> Mentions<'a> {
         first.truncate(head);
         first.into_iter().chain(second.into_iter().skip(tail)).take(12).collect()
     }
+}
+
+/// Nothing is drawn for what never happens, so that old settings give what they gave.
+fn happens(share: f32, random: &mut Random) -> bool {
+    share > 0.0 && random.uniform() < share
 }
 
 /// How often each word occurs, and how often outside of all spans.
