@@ -81,6 +81,7 @@ fn print_tagger(settings: &SpanTaggerSettings) -> String {
         vectors,
         unknown_words,
         outside_penalty,
+        joint_slots,
         last_rate,
         replacement,
     } = settings;
@@ -100,6 +101,8 @@ vectors = {vectors}
 unknown_words = {unknown_words:?}
 # what the logit of being outside of all concepts loses for a word that never was
 outside_penalty = {outside_penalty:?}
+# how much the log probabilities of its words' slots count in where a concept begins and ends
+joint_slots = {joint_slots:?}
 # the learning rate falls evenly to this share of it
 last_rate = {last_rate:?}
 "
@@ -185,7 +188,7 @@ patterns = {patterns:?}
 # of synthetic words, share that are spliced from two; of all, share that are made of words of the slot
 spliced = {spliced:?}
 same_words = {same_words:?}
-# of all these values, share whose leading function word is drawn anew, as often as values of the slot have one
+# of all these values, share whose leading function word is drawn anew, as often as values of the slot or of any have one
 led = {led:?}
 # slots whose values are replaced; by default those with many different values, or some that are names
 {open}

@@ -81,9 +81,12 @@ impl Lexicon {
         self.never_outside.binary_search(&word).is_err()
     }
 
-    /// Whether touching spans of a slot are one: where none of the corpus touch.
-    pub(crate) fn joins(&self, slot: SlotId) -> bool {
+    /// Whether touching spans of a slot are one: if none of the corpus touch, and they are not both values that it has, as
+    /// in a list.
+    pub(crate) fn joins(&self, slot: SlotId, spans: [&[Token]; 2]) -> bool {
+        let is_value = |tokens: &[Token]| self.has_value(slot, tokens.iter().map(|token| token.key));
         self.touching.as_ref().is_some_and(|touching| touching.binary_search(&slot).is_err())
+            && !spans.into_iter().all(is_value)
     }
 
     /// Whether words with these keys ([`word_key`]) are a value of a slot.
@@ -175,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_join_unless_some_of_the_slot_touch() {
+    fn spans_join_unless_some_of_the_slot_touch_or_both_are_known() {
         let utterance = |labels: &str| crate::utterance::Utterance {
             words: vec!["x".to_owned(); labels.split(' ').count()],
             labels: labels.split(' ').map(str::to_owned).collect(),
@@ -186,7 +189,7 @@ mod tests {
         features.labels = features.labels.paired();
         let labels = |labels: &[String]| labels.iter().map(|l| features.labels.id(l).unwrap()).collect();
         let examples = utterances.each_ref().map(|utterance| Example {
-            words: vec![1; utterance.words.len()],
+            words: vec![features.word("x"); utterance.words.len()],
             labels: labels(&utterance.labels),
             intent: 0,
         });
@@ -194,10 +197,15 @@ mod tests {
         let slots = features.labels.paired_slots();
         let joins = |name: &str| {
             let slot = slots.iter().position(|slot| **slot == *name).unwrap();
-            lexicon.joins(slot as SlotId)
+            let token = |word| [Token { key: word_key(word), ..Token::default() }];
+            let (known, new) = (token("x"), token("y"));
+            [[&known, &known], [&known, &new], [&new, &new]]
+                .map(|spans| lexicon.joins(slot as SlotId, spans.map(|span| &span[..])))
         };
-        assert_eq!(["city", "day", "time"].map(joins), [false, true, true]);
-        assert!(!Lexicon::default().joins(0), "a model of an earlier program");
+        assert_eq!(joins("city"), [false; 3]);
+        assert_eq!(joins("day"), [false, true, true]);
+        assert_eq!(joins("time"), [false, true, true]);
+        assert!(!Lexicon::default().joins(0, [&[], &[]]), "a model of an earlier program");
     }
 
     #[test]

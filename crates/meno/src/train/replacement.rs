@@ -204,7 +204,7 @@ impl<'a> Mentions<'a> {
         self.lead(slot, value, random)
     }
 
-    /// A value with the leading function word of a value of the slot, which most often is none.
+    /// A value with the leading function word of another, of the slot or of any open one; most have none.
     fn lead(&self, slot: usize, mut value: Vec<Word>, random: &mut Random) -> Vec<Word> {
         let leads = |word: u32| self.function[word as usize];
         if let [Word::Known(first), _, ..] = value[..]
@@ -212,8 +212,9 @@ impl<'a> Mentions<'a> {
         {
             value.remove(0);
         }
-        let own = &self.values[slot];
-        if let [first, _, ..] = *own[random.below(own.len())]
+        let is_own = random.uniform() < self.settings.same_words;
+        let models = if is_own { &self.values[slot] } else { &self.all };
+        if let [first, _, ..] = *models[random.below(models.len())]
             && leads(first)
         {
             value.insert(0, Word::Known(first));
@@ -394,30 +395,84 @@ mod tests {
         assert!(!open(60, |_| 1, |i| i.to_string()), "numbers");
     }
 
-    #[test]
-    fn known_values_take_the_place_of_others() {
-        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<String>>();
-        let utterance = crate::utterance::Utterance {
-            words: words("with ham on it"),
-            labels: words("O B-topping O B-thing"),
+    /// What a corpus of these words and labels has.
+    fn fit(utterances: &[(&str, &str)]) -> (Features, Vec<Example>) {
+        let list = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<String>>();
+        let utterance = |(words, labels): &(&str, &str)| crate::utterance::Utterance {
+            words: list(words),
+            labels: list(labels),
             ..Default::default()
         };
-        let mut features = Features::fit([&utterance].into_iter(), str::to_owned);
+        let utterances: Vec<_> = utterances.iter().map(utterance).collect();
+        let mut features = Features::fit(utterances.iter(), str::to_owned);
         features.labels = features.labels.paired();
-        let id = |label: &str| features.labels.id(label).unwrap();
-        let example = Example {
+        let example = |utterance: &crate::utterance::Utterance| Example {
             words: utterance.words.iter().map(|word| features.word(word)).collect(),
-            labels: utterance.labels.iter().map(|label| id(label)).collect(),
+            labels: utterance.labels.iter().map(|label| features.labels.id(label).unwrap()).collect(),
             intent: 0,
         };
+        let examples = utterances.iter().map(example).collect();
+        (features, examples)
+    }
+
+    fn slot(features: &Features, name: &str) -> usize {
+        features.labels.paired_slots().iter().position(|slot| **slot == *name).unwrap()
+    }
+
+    /// What is drawn in many turns, each thing once, in words.
+    fn drawn(mentions: &Mentions<'_>, mut draw: impl FnMut(&mut Random) -> Vec<Word>) -> Vec<String> {
+        let mut random = Random::new(1);
+        let text = |word: Word| match word {
+            Word::Known(word) => mentions.words[word as usize].to_string(),
+            Word::New(word) => word,
+        };
+        let phrases = (0..200).map(|_| draw(&mut random).into_iter().map(text).collect::<Vec<_>>().join(" "));
+        phrases.collect::<BTreeSet<String>>().into_iter().collect()
+    }
+
+    fn settings(open: &[&str]) -> MentionReplacement {
+        let open = Some(open.iter().map(|&slot| slot.to_owned()).collect());
+        MentionReplacement { same_slot: 0.0, any_slot: 0.0, led: 0.0, open, ..MentionReplacement::default() }
+    }
+
+    #[test]
+    fn crossed_values_are_a_head_and_a_tail() {
+        let (features, examples) =
+            fit(&[("a of b", "B-title I-title I-title"), ("c d", "B-title I-title"), ("e", "B-title")]);
+        let settings = MentionReplacement { crossed: 1.0, ..settings(&["title"]) };
+        let mentions = Mentions::new(&settings, &features, &examples, None, vec![Vec::new()]);
+        let expected = ["a b", "a d", "a of b", "a of d", "a of of b", "c b", "c d", "c of b"];
+        assert_eq!(drawn(&mentions, |random| mentions.draw(0, random)), expected);
+    }
+
+    #[test]
+    fn a_leading_function_word_comes_and_goes() {
+        let (the, outside) = (vec!["the"; FREQUENT].join(" "), vec!["O"; FREQUENT].join(" "));
+        let (features, examples) =
+            fit(&[(&the, &outside), ("the a", "B-title I-title"), ("b c", "B-name I-name")]);
+        let lead = |slot_name: &str, value: &str, same_words: f32| {
+            let settings = MentionReplacement { same_words, ..settings(&["title", "name"]) };
+            let mentions = Mentions::new(&settings, &features, &examples, None, vec![Vec::new(); 2]);
+            let slot = slot(&features, slot_name);
+            let value: Vec<Word> = value.split(' ').map(|word| Word::Known(features.word(word))).collect();
+            drawn(&mentions, |random| mentions.lead(slot, value.clone(), random))
+        };
+        assert_eq!(lead("title", "b", 1.0), ["the b"], "all titles begin so");
+        assert_eq!(lead("title", "the a", 1.0), ["the a"]);
+        assert_eq!(lead("name", "the a", 1.0), ["a"], "no name does");
+        assert_eq!(lead("name", "the", 1.0), ["the"], "something is left");
+        assert_eq!(lead("name", "b c", 0.0), ["b c", "the b c"], "the values of all open slots");
+    }
+
+    #[test]
+    fn known_values_take_the_place_of_others() {
+        let (features, examples) = fit(&[("with ham on it", "O B-topping O B-thing")]);
         let value = |slot, phrase| KnownValue::new(Some(slot), phrase, None);
         let values = [value("topping", "Sun-dried ham!"), value("street", "it")];
         let known = known_mentions(&values, &Normalizer::default(), &features);
         let settings = MentionReplacement::default();
-        let examples = [example];
         let mentions = Mentions::new(&settings, &features, &examples, None, known);
-        let slot =
-            |name: &str| features.labels.paired_slots().iter().position(|slot| **slot == *name).unwrap();
+        let slot = |name: &str| slot(&features, name);
         assert!(mentions.is_replaceable(slot("topping")) && !mentions.is_replaceable(slot("thing")));
         let (new, ham) = (|word: &str| Word::New(word.to_owned()), Word::Known(features.word("ham")));
         let [own, known] = [vec![ham.clone()], vec![new("sun"), new("dried"), ham]];
