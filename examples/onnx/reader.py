@@ -97,8 +97,9 @@ class Tagger:
         if "slots" not in emissions:
             return []
         boundaries, transitions = (emissions[name].astype(np.float64) for name in ("boundaries", "transitions"))
-        tags = viterbi(boundaries - np.outer(emissions["outside_penalties"], [1, 0, 0]), transitions)
         slots = log_softmax(emissions["slots"].astype(np.float64))
+        lowered = boundaries - np.outer(emissions["outside_penalties"], [1, 0, 0])
+        tags = viterbi(lowered, transitions, self.about.get("joint_slots", 0.0) * slots)
         marginal = span_marginals(boundaries, transitions)
         doubt, threshold = self.about["doubt"], self.about["threshold"]
         found = []
@@ -109,6 +110,8 @@ class Tagger:
             while end < len(words) and tags[end] == INSIDE:
                 end += 1
             slot = int(slots[start:end].sum(axis=0).argmax())
+            if found and self.joins(slot, words, found[-1], (start, end)):
+                start = found.pop()["start"]
             disagreement = -slots[start:end, slot].sum()
             uncertainty = self.uncertainty(words[start:end], slot, -np.log(marginal(start, end)), disagreement)
             unknown = threshold is not None and uncertainty > threshold
@@ -119,16 +122,22 @@ class Tagger:
             })  # fmt: skip
         return found
 
+    def joins(self, slot, words, before, span):
+        """Whether a span and the one before it are one: of a slot of which no two touch in training, not both known."""
+        touching = self.about["lexicon"].get("touching")
+        if touching is None or slot in touching or (before["end"], before["slot"]) != (span[0], self.about["slots"][slot]):
+            return False
+        values = self.about["lexicon"]["values"]
+        parts = words[before["start"] : before["end"]], words[span[0] : span[1]]
+        return not all(value_key(slot, map(self.vocabulary_form, part)) in values for part in parts)
+
     def uncertainty(self, words, slot, boundaries, disagreement):
         score, lexicon = self.about["score"], self.about["lexicon"]
         forms = [self.vocabulary_form(word) for word in words]
         ids = [self.words.get(form, UNKNOWN_WORD) for form in forms]
         known = set(lexicon["slot_words"][slot])
         new_words = sum(word == UNKNOWN_WORD or word not in known for word in ids) / len(ids)
-        key = fnv(struct.pack("<I", slot))
-        for form in forms:
-            key = fnv(struct.pack("<I", fnv(form.encode())), key)
-        new_value = key not in lexicon["values"]
+        new_value = value_key(slot, forms) not in lexicon["values"]
         surprise = lexicon["surprise"][slot] if new_value and lexicon["surprise"] else 0.0
         return (
             score["boundaries"] * np.log(boundaries + score["floor"])
@@ -236,6 +245,14 @@ def fnv(data, key=0x811C9DC5):
     return key
 
 
+def value_key(slot, forms):
+    """The number of a value in its slot."""
+    key = fnv(struct.pack("<I", slot))
+    for form in forms:
+        key = fnv(struct.pack("<I", fnv(form.encode())), key)
+    return key
+
+
 def count_ngrams(words, buckets):
     """How often each bucket of word n-grams and of character n-grams occurs."""
     counts = np.zeros((2, buckets), np.float32)
@@ -266,19 +283,25 @@ def forbidden(transitions):
     return allowed
 
 
-def viterbi(logits, transitions):
-    """The likeliest sequence of boundary tags; before the first word is outside, and costs nothing."""
-    transitions = forbidden(transitions)
-    best = logits[0] + np.where(np.arange(3) == INSIDE, -np.inf, 0.0)
+def viterbi(logits, transitions, slots):
+    """The likeliest sequence of boundary tags with slots; before the first word is outside, and costs nothing."""
+    n_slots = slots.shape[1]
+    tag = np.repeat([OUTSIDE, BEGIN, INSIDE], [1, n_slots, n_slots])
+    slot = np.concatenate([[-1], np.tile(np.arange(n_slots), 2)])
+    logits = logits[:, tag]
+    logits[:, 1:] += np.tile(slots, 2)
+    transitions = forbidden(transitions)[np.ix_(tag, tag)]
+    transitions[(tag == INSIDE) & (slot[:, None] != slot)] = -np.inf
+    best = logits[0] + np.where(tag == INSIDE, -np.inf, 0.0)
     origins = []
     for row in logits[1:]:
         ways = best[:, None] + transitions
         origins.append(ways.argmax(axis=0))
         best = ways.max(axis=0) + row
-    tags = [int(best.argmax())]
+    path = [int(best.argmax())]
     for origin in reversed(origins):
-        tags.append(int(origin[tags[-1]]))
-    return tags[::-1]
+        path.append(int(origin[path[-1]]))
+    return tag[path[::-1]]
 
 
 def span_marginals(logits, transitions):

@@ -81,6 +81,7 @@ fn print_tagger(settings: &SpanTaggerSettings) -> String {
         vectors,
         unknown_words,
         outside_penalty,
+        joint_slots,
         last_rate,
         replacement,
     } = settings;
@@ -100,6 +101,8 @@ vectors = {vectors}
 unknown_words = {unknown_words:?}
 # what the logit of being outside of all concepts loses for a word that never was
 outside_penalty = {outside_penalty:?}
+# how much the log probabilities of its words' slots count in where a concept begins and ends
+joint_slots = {joint_slots:?}
 # the learning rate falls evenly to this share of it
 last_rate = {last_rate:?}
 "
@@ -151,8 +154,18 @@ outside_penalty = {outside_penalty:?}
 }
 
 fn print_replacement(within: &str, replacement: &MentionReplacement) -> String {
-    let MentionReplacement { utterances, mentions, same_slot, any_slot, patterns, spliced, same_words, open } =
-        replacement;
+    let MentionReplacement {
+        utterances,
+        mentions,
+        same_slot,
+        any_slot,
+        crossed,
+        patterns,
+        spliced,
+        same_words,
+        led,
+        open,
+    } = replacement;
     let open = match open {
         // A list of strings is the same in JSON.
         Some(slots) => format!("open = {}", serde_json::json!(slots)),
@@ -168,11 +181,15 @@ mentions = {mentions:?}
 # of these, share that get another value of the slot, and share that get one of any open slot; others are synthetic
 same_slot = {same_slot:?}
 any_slot = {any_slot:?}
-# of the synthetic ones, share that keep the frequent words of a value of the slot
+# of the synthetic ones, share that are the head of one value and the tail of another
+crossed = {crossed:?}
+# of the other synthetic ones, share that keep the frequent words of a value of the slot
 patterns = {patterns:?}
 # of synthetic words, share that are spliced from two; of all, share that are made of words of the slot
 spliced = {spliced:?}
 same_words = {same_words:?}
+# of all these values, share whose leading function word is drawn anew, as often as values of the slot or of any have one
+led = {led:?}
 # slots whose values are replaced; by default those with many different values, or some that are names
 {open}
 "

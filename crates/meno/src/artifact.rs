@@ -93,10 +93,23 @@ struct ConceptDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pieces: Option<PieceDocument>,
     outside_penalty: f64,
+    /// Models of an earlier program have none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    joint_slots: f64,
     lexicon: Lexicon,
     /// Only in version 1.
     #[serde(default, skip_serializing)]
     reject: Option<f64>,
+}
+
+impl ConceptDocument {
+    fn has_finite_numbers(&self) -> bool {
+        self.outside_penalty.is_finite() && self.joint_slots.is_finite()
+    }
+}
+
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }
 
 /// All that a decision depends on, so that no later program decides otherwise.
@@ -260,6 +273,7 @@ impl Model {
             vectors: forms.vectors.as_ref().map(|vectors| vectors.name().to_owned()),
             pieces: forms.pieces.as_deref().map(PieceDocument::from),
             outside_penalty: self.outside_penalty,
+            joint_slots: self.joint_slots,
             lexicon: lexicon.clone(),
             reject: None,
         })
@@ -349,6 +363,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
     }
     let concepts = document.concepts;
     let outside_penalty = concepts.as_ref().map_or(0.0, |concepts| concepts.outside_penalty);
+    let joint_slots = concepts.as_ref().map_or(0.0, |concepts| concepts.joint_slots);
     let lexicon = concepts.map(|concepts| concepts.lexicon);
     let features = Features { lexicon, ngrams, wordings, ..features };
     Ok(Model {
@@ -356,6 +371,7 @@ fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) ->
         features: Arc::new(features),
         encoder,
         outside_penalty,
+        joint_slots,
         policy: Arc::new(policy),
         known_values: Arc::new(known_values),
         description: Arc::new(document.description),
@@ -435,7 +451,7 @@ fn span_tagger(
     let whole = alphabet.len() == shape.characters
         && shape.vector == vectors.as_ref().map_or(0, Vectors::width)
         && (1..=2).contains(&shape.layers)
-        && concepts.outside_penalty.is_finite()
+        && concepts.has_finite_numbers()
         && concepts.lexicon.is_whole(shape.words, shape.slots);
     if !whole {
         return Err(damaged("what is said of concepts does not fit"));

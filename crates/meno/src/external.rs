@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::Annotation;
 use crate::answer::Parts;
 use crate::decision::{BUDGET, NamedThreshold, Policy, ScoredUtterance, Threshold};
-use crate::decoding::{Decoded, Decoder};
+use crate::decoding::{Decoded, Decoder, SpanRules};
 use crate::emissions::{Emissions, Logits, demand_labels};
 use crate::label::{LabelSet, Names};
 use crate::math::Softmax;
@@ -244,7 +244,8 @@ struct Read {
 impl Read {
     fn utterance(&mut self, scorer: Scorer, table: &Table, utterance: &TableUtterance) {
         self.decoded.clear();
-        self.decoder.decode(&Emissions::of_table(table, utterance), |_| 0.0, &mut self.decoded);
+        let rules = SpanRules { outside_penalty: |_| 0.0, slot_weight: 0.0, joins: |_, _| false };
+        self.decoder.decode(&Emissions::of_table(table, utterance), &rules, &mut self.decoded);
         self.assessment.assess(&scorer, &mut self.decoded, std::iter::empty(), Precision::Double);
         self.probabilities.clear(table.label_names.len());
         for logits in self.decoded.posteriors.rows() {

@@ -74,6 +74,9 @@ pub struct SpanTaggerSettings {
     pub unknown_words: f32,
     /// What the logit of being outside of all spans loses for a word that never was.
     pub outside_penalty: f64,
+    /// How much the log probabilities of its words' slots count in where a span begins and ends. Older models had none.
+    #[serde(default)]
+    pub joint_slots: f64,
     /// The learning rate falls evenly to this share of it.
     pub last_rate: f32,
     /// How mentions are replaced by others.
@@ -91,6 +94,7 @@ impl Default for SpanTaggerSettings {
             vectors: true,
             unknown_words: 1.0,
             outside_penalty: 2.0,
+            joint_slots: 0.5,
             last_rate: 0.02,
             replacement: MentionReplacement::default(),
         }
@@ -173,12 +177,19 @@ pub struct MentionReplacement {
     pub same_slot: f32,
     /// And the share that get a value of any open slot; all others get a synthetic one.
     pub any_slot: f32,
-    /// Of the synthetic ones, the share in which the frequent words of a value stay where they are.
+    /// Of the synthetic ones, the share that are the head of one value and the tail of another. Older models had none.
+    #[serde(default)]
+    pub crossed: f32,
+    /// Of the others, the share in which the frequent words of a value stay where they are.
     pub patterns: f32,
     /// The share of synthetic words that are spliced from parts of two others.
     pub spliced: f32,
     /// The share of other synthetic words that come from values of the same slot.
     pub same_words: f32,
+    /// Of all that replace a mention, the share whose leading function word is drawn anew, as often as values of the slot, or
+    /// of any open one, have one. Older models had none.
+    #[serde(default)]
+    pub led: f32,
     /// The slots whose mentions are replaced; by default those that look open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open: Option<Vec<String>>,
@@ -191,9 +202,11 @@ impl Default for MentionReplacement {
             mentions: 0.7,
             same_slot: 0.25,
             any_slot: 0.35,
+            crossed: 0.5,
             patterns: 0.5,
             spliced: 0.4,
             same_words: 0.5,
+            led: 0.5,
             open: None,
         }
     }
@@ -350,6 +363,11 @@ impl TrainSettings {
         }
     }
 
+    /// How much the log probabilities of its words' slots count in where a span begins and ends.
+    pub fn joint_slots(&self) -> f64 {
+        self.span_tagger().map_or(0.0, |tagger| tagger.joint_slots)
+    }
+
     /// What only a span tagger has, if that is trained.
     pub fn span_tagger(&self) -> Option<&SpanTaggerSettings> {
         match &self.architecture {
@@ -434,6 +452,7 @@ impl SpanTaggerSettings {
             return refuse(format!("layers is {}", self.layers), "there are 1 or 2");
         }
         check_up_to_1000("outside_penalty", self.outside_penalty)?;
+        check_up_to_1000("joint_slots", self.joint_slots)?;
         check_up_to_1000("unknown_words", self.unknown_words.into())?;
         check_shares(&[("last_rate", self.last_rate)])?;
         self.replacement.check()
@@ -471,9 +490,11 @@ impl MentionReplacement {
             mentions,
             same_slot,
             any_slot,
+            crossed,
             patterns,
             spliced,
             same_words,
+            led,
             ..
         } = *self;
         check_shares(&[
@@ -482,9 +503,11 @@ impl MentionReplacement {
             ("same_slot", same_slot),
             ("any_slot", any_slot),
             ("same_slot and any_slot together", same_slot + any_slot),
+            ("crossed", crossed),
             ("patterns", patterns),
             ("spliced", spliced),
             ("same_words", same_words),
+            ("led", led),
         ])
     }
 }
@@ -584,5 +607,24 @@ impl TryFrom<Flat> for TrainSettings {
             architecture,
             seed,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A checkpoint of an earlier program goes on as it began.
+    #[test]
+    fn what_older_settings_do_not_say_is_left_out() {
+        let tagger: SpanTaggerSettings =
+            serde_json::from_str(r#"{"substitution": {"any_slot": 0.35}}"#).unwrap();
+        assert_eq!((tagger.joint_slots, tagger.replacement.crossed, tagger.replacement.led), (0.0, 0.0, 0.0));
+        assert_eq!(tagger.replacement.any_slot, 0.35);
+        let written = serde_json::to_string(&SpanTaggerSettings::default()).unwrap();
+        assert_eq!(
+            serde_json::from_str::<SpanTaggerSettings>(&written).unwrap(),
+            SpanTaggerSettings::default()
+        );
     }
 }

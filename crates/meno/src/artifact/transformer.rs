@@ -54,7 +54,7 @@ pub(super) fn read(
     };
     let whole = pieces.len() <= shape.encoder.vocabulary
         && shape.labels.is_none_or(|labels| labels.n == n_labels)
-        && concepts.outside_penalty.is_finite()
+        && concepts.has_finite_numbers()
         && concepts.lexicon.is_whole(n_words, shape.slots);
     if !whole {
         return Err(damaged("what is said of concepts does not fit"));

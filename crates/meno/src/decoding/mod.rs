@@ -2,7 +2,10 @@
 //!
 //! Enters: [`Emissions`]. Leaves: [`Decoded`]. A tagger of labels gives each word its likeliest one. A tagger of spans gives
 //! [`Hypothesis`]es, sorted, not empty, not overlapping: their boundaries are those of the likeliest sequence of boundary
-//! tags, in which nothing goes on that has not begun; the slot is the one that is likeliest by all words together.
+//! tags, in which nothing goes on that has not begun; the slot is the one that is likeliest by all words together. Spans of
+//! one slot that touch are one span where the caller says so.
+
+use std::ops::Range;
 
 use crate::emissions::{Emissions, Logits, Tags};
 use crate::label::{Boundary, SlotId, begin_label, inside_label};
@@ -43,6 +46,16 @@ pub(crate) struct Hypothesis {
     pub disagreement: f32,
 }
 
+/// What the spans of a stretch of words depend on beside the emissions.
+pub(crate) struct SpanRules<P, J> {
+    /// What the logit of each word being outside is lowered by.
+    pub outside_penalty: P,
+    /// How much the log probabilities of the slots count in where spans begin and end.
+    pub slot_weight: f64,
+    /// Whether two spans of a slot that touch are one.
+    pub joins: J,
+}
+
 /// Decodes utterance after utterance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decoder {
@@ -66,12 +79,12 @@ impl Decoded {
 }
 
 impl Decoder {
-    /// Decodes a stretch of an utterance and adds it to what came before it, which gave the intent. In a tagger of spans,
-    /// the logit of each word being outside is lowered by its penalty.
+    /// Decodes a stretch of an utterance and adds it to what came before it, which gave the intent. The rules are for a
+    /// tagger of spans.
     pub(crate) fn decode(
         &mut self,
         emissions: &Emissions,
-        outside_penalty: impl Fn(usize) -> f64,
+        rules: &SpanRules<impl Fn(usize) -> f64, impl Fn(SlotId, [Range<usize>; 2]) -> bool>,
         decoded: &mut Decoded,
     ) {
         if decoded.labels.is_empty() {
@@ -84,7 +97,7 @@ impl Decoder {
             }
             Tags::Spans { boundaries, transitions, slots } => {
                 self.crf.forward_backward(boundaries.iter().copied(), transitions);
-                self.decode_spans(slots, outside_penalty, decoded);
+                self.decode_spans(slots, rules, decoded);
             }
         }
     }
@@ -92,7 +105,7 @@ impl Decoder {
     fn decode_spans(
         &mut self,
         slots: &Logits,
-        outside_penalty: impl Fn(usize) -> f64,
+        rules: &SpanRules<impl Fn(usize) -> f64, impl Fn(SlotId, [Range<usize>; 2]) -> bool>,
         decoded: &mut Decoded,
     ) {
         let first = decoded.labels.len();
@@ -110,12 +123,28 @@ impl Decoder {
             decoded.posteriors.extend(std::iter::once(&self.row[..]));
         }
         decoded.labels.resize(first + slots.len(), 0);
-        self.crf.viterbi(outside_penalty, &mut self.tags);
+        match rules.slot_weight {
+            0.0 => self.crf.viterbi(&rules.outside_penalty, &mut self.tags),
+            weight => {
+                let slots = |token_idx| self.slots.row(token_idx);
+                self.crf.joint_viterbi(&rules.outside_penalty, slots, weight, &mut self.tags);
+            }
+        }
         // A corpus may have no slot.
         let n_words = if slots.n_columns() == 0 { 0 } else { self.tags.len() };
         for start in (0..n_words).filter(|&start| self.tags[start] == Boundary::Begin) {
             let inside = self.tags[start + 1..].iter().take_while(|&&tag| tag == Boundary::Inside).count();
-            let mut span = self.hypothesis(start, start + 1 + inside);
+            let end = start + 1 + inside;
+            let mut span = self.hypothesis(start, end);
+            let is_part = |before: &mut Hypothesis| {
+                let touches = before.start >= first && before.end == first + start;
+                let words = || [before.start - first..start, start..end];
+                touches && before.slot == span.slot && (rules.joins)(span.slot, words())
+            };
+            if let Some(before) = decoded.spans.pop_if(is_part) {
+                // The slot is the likeliest of both parts, hence of the whole.
+                span = self.hypothesis(before.start - first, end);
+            }
             (span.start, span.end) = (first + span.start, first + span.end);
             decoded.labels[span.start..span.end].fill(inside_label(span.slot));
             decoded.labels[span.start] = begin_label(span.slot);
@@ -168,11 +197,20 @@ mod tests {
     use super::*;
 
     fn decode(emissions: &[Emissions], outside_penalty: impl Fn(usize) -> f64 + Copy) -> Decoded {
+        decode_by(emissions, &SpanRules { outside_penalty, slot_weight: 0.0, joins: |_, _| false })
+    }
+
+    fn decode_by(
+        emissions: &[Emissions],
+        rules: &SpanRules<impl Fn(usize) -> f64, impl Fn(SlotId, [Range<usize>; 2]) -> bool>,
+    ) -> Decoded {
         let (mut decoder, mut decoded) = (Decoder::default(), Decoded::default());
         // What was there before is forgotten.
         for _ in 0..2 {
             decoded.clear();
-            emissions.iter().for_each(|emissions| decoder.decode(emissions, outside_penalty, &mut decoded));
+            for emissions in emissions {
+                decoder.decode(emissions, rules, &mut decoded);
+            }
         }
         decoded
     }
@@ -243,6 +281,55 @@ mod tests {
         assert_eq!(places, [(0, 2), (2, 4)]);
         assert_eq!(decoded.labels, [3, 4, 3, 4]);
         assert_eq!((decoded.posteriors.len(), decoded.outside.len(), decoded.intents.len()), (4, 4, 1));
+    }
+
+    /// Three words that begin a span each, the first two of slot 0, the third of slot 1.
+    #[test]
+    fn touching_spans_of_a_slot_that_join_are_one() {
+        let (ln2, ln3) = (2f32.ln(), 3f32.ln());
+        let emissions = Emissions {
+            tags: Tags::Spans {
+                boundaries: vec![[-50.0, 0.0, 0.0], [-50.0, ln2, 0.0], [-50.0, ln2, 0.0]],
+                transitions: [[0.0; 3]; 3],
+                slots: Logits::of(&[&[ln3, 0.0], &[ln3, 0.0], &[0.0, ln3]]),
+            },
+            intents: Vec::new(),
+        };
+        let decode = |joins: fn(SlotId, [Range<usize>; 2]) -> bool| {
+            let rules = SpanRules { outside_penalty: |_| 0.0, slot_weight: 0.0, joins };
+            decode_by(std::slice::from_ref(&emissions), &rules)
+        };
+        let places = |decoded: &Decoded| {
+            decoded.spans.iter().map(|span| (span.start, span.end, span.slot)).collect::<Vec<_>>()
+        };
+        let apart = [(0, 1, 0), (1, 2, 0), (2, 3, 1)];
+        assert_eq!(places(&decode(|_, _| false)), apart);
+        assert_eq!(places(&decode(|slot, _| slot == 1)), apart);
+        let joined = decode(|_, parts| parts == [0..1, 1..2]);
+        assert_eq!(places(&joined), [(0, 2, 0), (2, 3, 1)]);
+        assert_eq!(joined.labels, [1, 2, 3]);
+        // Each later word begins a span with 2 to 1: the second goes on in one of three, the third begins in two.
+        let span = joined.spans[0];
+        assert!(is_close(span.boundaries, 2.0 / 9.0), "{span:?}");
+        // 9/16 against 1/16.
+        assert!(is_close(span.probability, 0.9), "{span:?}");
+        // What is read piece by piece does not join beyond its piece.
+        let rules = SpanRules { outside_penalty: |_| 0.0, slot_weight: 0.0, joins: |_, _| true };
+        assert_eq!(decode_by(&[two_words(), two_words()], &rules).spans.len(), 2);
+    }
+
+    /// Begin and inside have 6 and 8 of 20, but 0.75 * 0.9 is three times as much as the best slot of both words.
+    #[test]
+    fn words_of_different_slots_come_apart() {
+        let spans = |slot_weight| {
+            let rules = SpanRules { outside_penalty: |_| 0.0, slot_weight, joins: |_, _| false };
+            let spans = decode_by(&[two_words()], &rules).spans;
+            spans.iter().map(|span| (span.start, span.end, span.slot)).collect::<Vec<_>>()
+        };
+        // 6 * 3^w is more than 8 from w = 0.262 on.
+        assert_eq!(spans(0.0), [(0, 2, 1)]);
+        assert_eq!(spans(0.2), [(0, 2, 1)]);
+        assert_eq!(spans(0.3), [(0, 1, 0), (1, 2, 1)]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod states;
 mod trust;
 mod weight_format;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use jiff::Zoned;
@@ -18,7 +19,7 @@ use crate::answer::{Annotation, Choice, Decision, Parts};
 #[cfg(feature = "train")]
 use crate::decision::Trust;
 use crate::decision::{Policy, Rejection, Verdict};
-use crate::decoding::{Decoded, Decoder, Hypothesis};
+use crate::decoding::{Decoded, Decoder, Hypothesis, SpanRules};
 use crate::description::Description;
 #[cfg(all(feature = "onnx", feature = "train"))]
 use crate::emissions::Emissions;
@@ -64,6 +65,8 @@ pub struct Model {
     pub(crate) encoder: Encoder,
     /// What the logit of being outside of all spans loses for a word that never was.
     pub(crate) outside_penalty: f64,
+    /// How much the slots of its words count in where a span begins and ends.
+    pub(crate) joint_slots: f64,
     pub(crate) policy: Arc<Policy>,
     pub(crate) known_values: Arc<KnownValues>,
     pub(crate) description: Arc<Description>,
@@ -438,8 +441,13 @@ impl Worker {
         self.decoded.clear();
         for piece in tokens.chunks(MAX_WORDS) {
             let emissions = self.session.emit(piece, forms);
-            let penalty = |token_idx: usize| self.model.outside_penalty(piece[token_idx].word);
-            self.decoder.decode(emissions, penalty, &mut self.decoded);
+            let joins = |slot, parts: [Range<usize>; 2]| {
+                let lexicon = self.model.features.lexicon.as_ref();
+                lexicon.is_some_and(|lexicon| lexicon.joins(slot, parts.map(|words| &piece[words])))
+            };
+            let outside_penalty = |token_idx: usize| self.model.outside_penalty(piece[token_idx].word);
+            let rules = SpanRules { outside_penalty, slot_weight: self.model.joint_slots, joins };
+            self.decoder.decode(emissions, &rules, &mut self.decoded);
         }
         let intents = &mut self.decoded.intents;
         if let Some(ngrams) = self.model.features.ngrams.as_ref().filter(|_| !intents.is_empty()) {

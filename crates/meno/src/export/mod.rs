@@ -97,6 +97,7 @@ impl Model {
                 document["score"] = json!(score);
                 document["doubt"] = json!(self.policy.doubt.map(|doubt| doubt.above));
                 document["slots"] = json!(features.labels.paired_slots());
+                document["joint_slots"] = json!(self.joint_slots);
             }
         }
         if let Some(forms) = &features.forms {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Example, Features, Token, UNKNOWN_WORD};
-use crate::label::{SlotId, paired_spans};
+use crate::label::{SlotId, begin_label, paired_spans};
 
 /// What of a span is new to its slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -29,19 +29,25 @@ pub(crate) struct Lexicon {
     /// occurred once.
     #[serde(default)]
     surprise: Vec<f32>,
+    /// The slots of which two spans touch somewhere, in rising order; models of an earlier program do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    touching: Option<Vec<SlotId>>,
 }
 
 impl Lexicon {
     pub(crate) fn fit(features: &Features, examples: &[Example]) -> Self {
         let mut outside = vec![false; features.words.len()];
         let mut slot_words = vec![Vec::new(); features.labels.paired_slots().len()];
-        let mut values = Vec::new();
+        let (mut values, mut touching) = (Vec::new(), Vec::new());
         let keys: Vec<u32> = features.words.names().iter().map(|word| word_key(word)).collect();
         for Example { words, labels, .. } in examples {
             for (&word, _) in words.iter().zip(labels).filter(|(_, label)| **label == 0) {
                 outside[word as usize] = true;
             }
             for (slot, range) in paired_spans(labels) {
+                if labels.get(range.end) == Some(&begin_label(slot)) {
+                    touching.push(slot);
+                }
                 let words = &words[range];
                 slot_words[slot as usize].extend_from_slice(words);
                 let words = words.iter().map(|&word| keys[word as usize]);
@@ -50,12 +56,12 @@ impl Lexicon {
         }
         let surprise = surprises(slot_words.len(), &mut values);
         let mut values: Vec<u32> = values.into_iter().map(|(_, value)| value).collect();
-        for words in slot_words.iter_mut().chain([&mut values]) {
+        for words in slot_words.iter_mut().chain([&mut values, &mut touching]) {
             words.sort_unstable();
             words.dedup();
         }
         let never_outside = (0..).zip(outside).filter(|(_, was)| !was).map(|(word, _)| word).collect();
-        Lexicon { never_outside, slot_words, values, surprise }
+        Lexicon { never_outside, slot_words, values, surprise, touching: Some(touching) }
     }
 
     /// Whether it can be of a model with so many words and slots: lists in rising order, of words that there are.
@@ -65,6 +71,7 @@ impl Lexicon {
         self.slot_words.len() == n_slots
             && words().all(|words| rises(words) && words.last().is_none_or(|&word| (word as usize) < n_words))
             && rises(&self.values)
+            && self.touching.as_deref().is_none_or(rises)
             && [0, n_slots].contains(&self.surprise.len())
             && self.surprise.iter().all(|surprise| surprise.is_finite())
     }
@@ -72,6 +79,14 @@ impl Lexicon {
     /// Whether a word ever was outside of all concepts.
     pub(crate) fn was_outside(&self, word: u32) -> bool {
         self.never_outside.binary_search(&word).is_err()
+    }
+
+    /// Whether touching spans of a slot are one: if none of the corpus touch, and they are not both values that it has, as
+    /// in a list.
+    pub(crate) fn joins(&self, slot: SlotId, spans: [&[Token]; 2]) -> bool {
+        let is_value = |tokens: &[Token]| self.has_value(slot, tokens.iter().map(|token| token.key));
+        self.touching.as_ref().is_some_and(|touching| touching.binary_search(&slot).is_err())
+            && !spans.into_iter().all(is_value)
     }
 
     /// Whether words with these keys ([`word_key`]) are a value of a slot.
@@ -157,9 +172,40 @@ mod tests {
         values.sort_unstable();
         let slot_words = vec![vec![UNKNOWN_WORD, 2, 3, 4, 5, 6], vec![3], vec![5, 6]];
         let lexicon =
-            Lexicon { never_outside: vec![0, 3, 4, 5, 6], slot_words, values, surprise: Vec::new() };
+            Lexicon { never_outside: vec![0, 3, 4, 5, 6], slot_words, values, ..Lexicon::default() };
         assert_eq!([0, 1, 2].map(|slot| lexicon.stand_in(slot, key)), [Some(4), Some(3), None]);
         assert!(lexicon.has_value(0, [105, 106].into_iter()) && !lexicon.has_value(0, [105].into_iter()));
+    }
+
+    #[test]
+    fn spans_join_unless_some_of_the_slot_touch_or_both_are_known() {
+        let utterance = |labels: &str| crate::utterance::Utterance {
+            words: vec!["x".to_owned(); labels.split(' ').count()],
+            labels: labels.split(' ').map(str::to_owned).collect(),
+            ..Default::default()
+        };
+        let utterances = [utterance("B-city I-city B-city"), utterance("B-day B-time O B-time")];
+        let mut features = Features::fit(utterances.iter(), str::to_owned);
+        features.labels = features.labels.paired();
+        let labels = |labels: &[String]| labels.iter().map(|l| features.labels.id(l).unwrap()).collect();
+        let examples = utterances.each_ref().map(|utterance| Example {
+            words: vec![features.word("x"); utterance.words.len()],
+            labels: labels(&utterance.labels),
+            intent: 0,
+        });
+        let lexicon = Lexicon::fit(&features, &examples);
+        let slots = features.labels.paired_slots();
+        let joins = |name: &str| {
+            let slot = slots.iter().position(|slot| **slot == *name).unwrap();
+            let token = |word| [Token { key: word_key(word), ..Token::default() }];
+            let (known, new) = (token("x"), token("y"));
+            [[&known, &known], [&known, &new], [&new, &new]]
+                .map(|spans| lexicon.joins(slot as SlotId, spans.map(|span| &span[..])))
+        };
+        assert_eq!(joins("city"), [false; 3]);
+        assert_eq!(joins("day"), [false, true, true]);
+        assert_eq!(joins("time"), [false, true, true]);
+        assert!(!Lexicon::default().joins(0, [&[], &[]]), "a model of an earlier program");
     }
 
     #[test]

@@ -142,6 +142,56 @@ impl Crf {
         }
     }
 
+    /// As [`Crf::viterbi`], where each span has one slot too, and the log probabilities that its words give to the slot count so
+    /// much: `slots` are those of a word.
+    pub(crate) fn joint_viterbi<'s>(
+        &self,
+        outside_penalty: impl Fn(usize) -> f64,
+        slots: impl Fn(usize) -> &'s [f32],
+        weight: f64,
+        tags: &mut Vec<Boundary>,
+    ) {
+        let n = self.logits.len();
+        let n_slots = if n == 0 { 0 } else { slots(0).len() };
+        // The best way to each tag and slot of the word before; outside has slot 0.
+        let mut best = [vec![0.0], vec![f64::NEG_INFINITY; n_slots], vec![f64::NEG_INFINITY; n_slots]];
+        // Where the best ways to outside and begin came from, and for each slot whether inside came from inside.
+        let (mut origins, mut went_on) = (Vec::with_capacity(n), Vec::with_capacity(n * n_slots));
+        let transitions = &self.transitions;
+        for t in 0..n {
+            let logits = &self.logits[t];
+            let last = best.each_ref().map(|scores| highest(scores));
+            let arrive = |to: usize| {
+                let step = |from: usize| if t == 0 { 0.0 } else { transitions[from][to] };
+                let ways = std::array::from_fn::<f64, N_TAGS, _>(|from| last[from].1 + step(from));
+                let (from, score) = highest(&ways);
+                ((from, last[from].0), score)
+            };
+            let [(to_outside, outside), (to_begin, begin)] = [OUTSIDE, BEGIN].map(arrive);
+            origins.push([to_outside, to_begin]);
+            for (slot, &ln) in slots(t).iter().enumerate() {
+                let begun = best[BEGIN][slot] + transitions[BEGIN][INSIDE];
+                let gone_on = best[INSIDE][slot] + transitions[INSIDE][INSIDE];
+                went_on.push(gone_on > begun);
+                best[INSIDE][slot] = begun.max(gone_on) + logits[INSIDE] + weight * f64::from(ln);
+                best[BEGIN][slot] = begin + logits[BEGIN] + weight * f64::from(ln);
+            }
+            best[OUTSIDE][0] = outside + logits[OUTSIDE] - outside_penalty(t);
+        }
+        tags.clear();
+        tags.resize(n, Boundary::Outside);
+        let last = best.each_ref().map(|scores| highest(scores));
+        let (mut tag, _) = highest(&last.map(|(_, score)| score));
+        let mut slot = last[tag].0;
+        for t in (0..n).rev() {
+            tags[t] = [Boundary::Outside, Boundary::Begin, Boundary::Inside][tag];
+            (tag, slot) = match tag {
+                INSIDE => (if went_on[t * n_slots + slot] { INSIDE } else { BEGIN }, slot),
+                tag => origins[t][tag],
+            };
+        }
+    }
+
     /// `-ln p` of a sequence; puts its gradient, times `weight`, in place of the logits and adds that of the transitions.
     pub(crate) fn loss<'a>(
         &self,
@@ -166,6 +216,12 @@ impl Crf {
         }
         self.ln_z - score
     }
+}
+
+/// The first of the largest, and how large it is; below all numbers if there is none.
+fn highest(scores: &[f64]) -> (usize, f64) {
+    let start = (0, f64::NEG_INFINITY);
+    scores.iter().copied().enumerate().fold(start, |a, b| if b.1 > a.1 { b } else { a })
 }
 
 #[cfg(test)]
@@ -233,6 +289,48 @@ mod tests {
             let loss =
                 crf.loss(tags.iter().copied(), 1.0, d.iter_mut().map(Vec::as_mut_slice), &mut [0.0; 9]);
             close(loss, -(best.1 / z).ln(), "loss");
+        }
+    }
+
+    /// Each sequence of tags with the best slot for each of its spans, one after the other.
+    #[test]
+    fn tags_and_slots_together_agree_with_enumeration() {
+        let (mut random, n_slots, weight) = (Random::new(7), 2, 0.5);
+        for n in [1, 2, 3, 4, 4, 4, 5, 5, 5] {
+            let logits: Vec<[f32; N_TAGS]> = (0..n).map(|_| [(); N_TAGS].map(|()| random.normal())).collect();
+            let transitions = [(); N_TAGS].map(|()| [(); N_TAGS].map(|()| random.normal()));
+            let slots: Vec<Vec<f32>> =
+                (0..n).map(|_| (0..n_slots).map(|_| 3.0 * random.normal()).collect()).collect();
+            let penalty = |t: usize| if t == 1 { 0.5 } else { 0.0 };
+            let score = |tags: &[usize], weight: f64| -> f64 {
+                let mut sum = 0.0;
+                for t in 0..n {
+                    let before = if t == 0 { OUTSIDE } else { tags[t - 1] };
+                    if !Crf::allows(before, tags[t]) {
+                        return f64::NEG_INFINITY;
+                    }
+                    sum += f64::from(logits[t][tags[t]]);
+                    sum += if t == 0 { 0.0 } else { f64::from(transitions[before][tags[t]]) };
+                    sum -= if tags[t] == OUTSIDE { penalty(t) } else { 0.0 };
+                    if tags[t] == BEGIN {
+                        let end = (t + 1..n).find(|&t| tags[t] != INSIDE).unwrap_or(n);
+                        let of = |slot: usize| (t..end).map(|t| f64::from(slots[t][slot])).sum::<f64>();
+                        sum += weight * (0..n_slots).map(of).fold(f64::NEG_INFINITY, f64::max);
+                    }
+                }
+                sum
+            };
+            let all = (0..N_TAGS.pow(n as u32))
+                .map(|code| (0..n).map(|t| code / N_TAGS.pow(t as u32) % N_TAGS).collect::<Vec<_>>());
+            let mut crf = Crf::default();
+            crf.forward_backward(logits.iter().copied(), &transitions);
+            for weight in [0.0, weight] {
+                let best =
+                    all.clone().max_by(|a, b| score(a, weight).total_cmp(&score(b, weight))).expect("one");
+                let mut tags = Vec::new();
+                crf.joint_viterbi(penalty, |t| &slots[t], weight, &mut tags);
+                assert_eq!(tags.iter().map(|&tag| tag as usize).collect::<Vec<_>>(), best, "{n} words");
+            }
         }
     }
 

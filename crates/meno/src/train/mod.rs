@@ -514,6 +514,7 @@ impl<'a> Fit<'a> {
             features: self.features.clone(),
             encoder,
             outside_penalty: self.settings.outside_penalty(),
+            joint_slots: self.settings.joint_slots(),
             policy: Arc::new(policy),
             known_values: self.known_values.clone(),
             description: self.description.clone(),

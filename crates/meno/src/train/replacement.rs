@@ -47,8 +47,13 @@ pub(super) struct Mentions<'a> {
     parts: Vec<u32>,
     /// Those of each slot.
     slot_parts: Vec<Vec<u32>>,
+    /// The distinct values of more than one word: those of each slot, and those of all open slots.
+    slot_phrases: Vec<Vec<&'a [u32]>>,
+    phrases: Vec<&'a [u32]>,
     rare: Vec<u32>,
     frequent: Vec<bool>,
+    /// Whether each word is frequent outside of spans.
+    function: Vec<bool>,
     known: KnownMentions,
 }
 
@@ -137,10 +142,29 @@ impl<'a> Mentions<'a> {
         let slot_parts =
             distinct.iter().map(|values| values.iter().copied().flatten().copied().filter(is_part).collect());
         let slot_parts = slot_parts.collect();
+        let is_phrase = |value: &&[u32]| value.len() > 1;
+        let slot_phrases =
+            distinct.iter().map(|values| values.iter().copied().filter(is_phrase).collect()).collect();
+        let phrases = all.iter().copied().filter(is_phrase).collect();
+        let function = outside.iter().map(|&n| n >= FREQUENT).collect();
         let rare = (1..words.len() as u32)
             .filter(|&word| counts[word as usize] <= RARE && !has_digit(&words[word as usize]))
             .collect();
-        Mentions { settings, words, values, open, all, parts, slot_parts, rare, frequent, known }
+        Mentions {
+            settings,
+            words,
+            values,
+            open,
+            all,
+            parts,
+            slot_parts,
+            slot_phrases,
+            phrases,
+            rare,
+            frequent,
+            function,
+            known,
+        }
     }
 
     /// The words of an example with their labels, with mentions replaced in this share of all examples.
@@ -173,6 +197,32 @@ impl<'a> Mentions<'a> {
 
     /// A mention for a slot that is replaceable.
     fn draw(&self, slot: usize, random: &mut Random) -> Vec<Word> {
+        let value = self.draw_value(slot, random);
+        if !self.is_open(slot) || !happens(self.settings.led, random) {
+            return value;
+        }
+        self.lead(slot, value, random)
+    }
+
+    /// A value with the leading function word of another, of the slot or of any open one; most have none.
+    fn lead(&self, slot: usize, mut value: Vec<Word>, random: &mut Random) -> Vec<Word> {
+        let leads = |word: u32| self.function[word as usize];
+        if let [Word::Known(first), _, ..] = value[..]
+            && leads(first)
+        {
+            value.remove(0);
+        }
+        let is_own = random.uniform() < self.settings.same_words;
+        let models = if is_own { &self.values[slot] } else { &self.all };
+        if let [first, _, ..] = *models[random.below(models.len())]
+            && leads(first)
+        {
+            value.insert(0, Word::Known(first));
+        }
+        value
+    }
+
+    fn draw_value(&self, slot: usize, random: &mut Random) -> Vec<Word> {
         let MentionReplacement { same_slot, any_slot, .. } = *self.settings;
         let known = |value: &[u32]| value.iter().map(|&word| Word::Known(word)).collect();
         let x = random.uniform();
@@ -189,8 +239,24 @@ impl<'a> Mentions<'a> {
         self.synthesize(slot, random)
     }
 
+    /// The head of a value of the slot and the tail of another, which may be of any open one: function words and joints
+    /// are where values have them.
+    fn cross(&self, slot: usize, random: &mut Random) -> Vec<Word> {
+        let own = &self.slot_phrases[slot];
+        let tails = if random.uniform() < self.settings.same_words { own } else { &self.phrases };
+        let mut cut = |phrases: &[&'a [u32]]| {
+            let phrase = phrases[random.below(phrases.len())];
+            phrase.split_at(1 + random.below(phrase.len() - 1))
+        };
+        let ((head, _), (_, tail)) = (cut(own), cut(tails));
+        head.iter().chain(tail).map(|&word| Word::Known(word)).collect()
+    }
+
     /// As long as a value of the slot, or nearly.
     fn synthesize(&self, slot: usize, random: &mut Random) -> Vec<Word> {
+        if !self.slot_phrases[slot].is_empty() && happens(self.settings.crossed, random) {
+            return self.cross(slot, random);
+        }
         let own = &self.values[slot];
         let model = own[random.below(own.len())];
         if random.uniform() < self.settings.patterns {
@@ -236,6 +302,11 @@ impl<'a> Mentions<'a> {
         first.truncate(head);
         first.into_iter().chain(second.into_iter().skip(tail)).take(12).collect()
     }
+}
+
+/// Nothing is drawn for what never happens, so that old settings give what they gave.
+fn happens(share: f32, random: &mut Random) -> bool {
+    share > 0.0 && random.uniform() < share
 }
 
 /// How often each word occurs, and how often outside of all spans.
@@ -324,30 +395,84 @@ mod tests {
         assert!(!open(60, |_| 1, |i| i.to_string()), "numbers");
     }
 
-    #[test]
-    fn known_values_take_the_place_of_others() {
-        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<String>>();
-        let utterance = crate::utterance::Utterance {
-            words: words("with ham on it"),
-            labels: words("O B-topping O B-thing"),
+    /// What a corpus of these words and labels has.
+    fn fit(utterances: &[(&str, &str)]) -> (Features, Vec<Example>) {
+        let list = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<String>>();
+        let utterance = |(words, labels): &(&str, &str)| crate::utterance::Utterance {
+            words: list(words),
+            labels: list(labels),
             ..Default::default()
         };
-        let mut features = Features::fit([&utterance].into_iter(), str::to_owned);
+        let utterances: Vec<_> = utterances.iter().map(utterance).collect();
+        let mut features = Features::fit(utterances.iter(), str::to_owned);
         features.labels = features.labels.paired();
-        let id = |label: &str| features.labels.id(label).unwrap();
-        let example = Example {
+        let example = |utterance: &crate::utterance::Utterance| Example {
             words: utterance.words.iter().map(|word| features.word(word)).collect(),
-            labels: utterance.labels.iter().map(|label| id(label)).collect(),
+            labels: utterance.labels.iter().map(|label| features.labels.id(label).unwrap()).collect(),
             intent: 0,
         };
+        let examples = utterances.iter().map(example).collect();
+        (features, examples)
+    }
+
+    fn slot(features: &Features, name: &str) -> usize {
+        features.labels.paired_slots().iter().position(|slot| **slot == *name).unwrap()
+    }
+
+    /// What is drawn in many turns, each thing once, in words.
+    fn drawn(mentions: &Mentions<'_>, mut draw: impl FnMut(&mut Random) -> Vec<Word>) -> Vec<String> {
+        let mut random = Random::new(1);
+        let text = |word: Word| match word {
+            Word::Known(word) => mentions.words[word as usize].to_string(),
+            Word::New(word) => word,
+        };
+        let phrases = (0..200).map(|_| draw(&mut random).into_iter().map(text).collect::<Vec<_>>().join(" "));
+        phrases.collect::<BTreeSet<String>>().into_iter().collect()
+    }
+
+    fn settings(open: &[&str]) -> MentionReplacement {
+        let open = Some(open.iter().map(|&slot| slot.to_owned()).collect());
+        MentionReplacement { same_slot: 0.0, any_slot: 0.0, led: 0.0, open, ..MentionReplacement::default() }
+    }
+
+    #[test]
+    fn crossed_values_are_a_head_and_a_tail() {
+        let (features, examples) =
+            fit(&[("a of b", "B-title I-title I-title"), ("c d", "B-title I-title"), ("e", "B-title")]);
+        let settings = MentionReplacement { crossed: 1.0, ..settings(&["title"]) };
+        let mentions = Mentions::new(&settings, &features, &examples, None, vec![Vec::new()]);
+        let expected = ["a b", "a d", "a of b", "a of d", "a of of b", "c b", "c d", "c of b"];
+        assert_eq!(drawn(&mentions, |random| mentions.draw(0, random)), expected);
+    }
+
+    #[test]
+    fn a_leading_function_word_comes_and_goes() {
+        let (the, outside) = (vec!["the"; FREQUENT].join(" "), vec!["O"; FREQUENT].join(" "));
+        let (features, examples) =
+            fit(&[(&the, &outside), ("the a", "B-title I-title"), ("b c", "B-name I-name")]);
+        let lead = |slot_name: &str, value: &str, same_words: f32| {
+            let settings = MentionReplacement { same_words, ..settings(&["title", "name"]) };
+            let mentions = Mentions::new(&settings, &features, &examples, None, vec![Vec::new(); 2]);
+            let slot = slot(&features, slot_name);
+            let value: Vec<Word> = value.split(' ').map(|word| Word::Known(features.word(word))).collect();
+            drawn(&mentions, |random| mentions.lead(slot, value.clone(), random))
+        };
+        assert_eq!(lead("title", "b", 1.0), ["the b"], "all titles begin so");
+        assert_eq!(lead("title", "the a", 1.0), ["the a"]);
+        assert_eq!(lead("name", "the a", 1.0), ["a"], "no name does");
+        assert_eq!(lead("name", "the", 1.0), ["the"], "something is left");
+        assert_eq!(lead("name", "b c", 0.0), ["b c", "the b c"], "the values of all open slots");
+    }
+
+    #[test]
+    fn known_values_take_the_place_of_others() {
+        let (features, examples) = fit(&[("with ham on it", "O B-topping O B-thing")]);
         let value = |slot, phrase| KnownValue::new(Some(slot), phrase, None);
         let values = [value("topping", "Sun-dried ham!"), value("street", "it")];
         let known = known_mentions(&values, &Normalizer::default(), &features);
         let settings = MentionReplacement::default();
-        let examples = [example];
         let mentions = Mentions::new(&settings, &features, &examples, None, known);
-        let slot =
-            |name: &str| features.labels.paired_slots().iter().position(|slot| **slot == *name).unwrap();
+        let slot = |name: &str| slot(&features, name);
         assert!(mentions.is_replaceable(slot("topping")) && !mentions.is_replaceable(slot("thing")));
         let (new, ham) = (|word: &str| Word::New(word.to_owned()), Word::Known(features.word("ham")));
         let [own, known] = [vec![ham.clone()], vec![new("sun"), new("dried"), ham]];

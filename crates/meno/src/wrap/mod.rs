@@ -153,6 +153,7 @@ fn assemble(
         policy: Arc::new(Policy::never(Model::default_scorer(&encoder))),
         encoder,
         outside_penalty: 0.0,
+        joint_slots: 0.0,
         known_values: Arc::new(KnownValues::fit(&corpus.known_values, &slots)),
         description: Arc::new(description),
         syntax: None,
