@@ -206,7 +206,7 @@ impl Default for MentionReplacement {
             patterns: 0.5,
             spliced: 0.4,
             same_words: 0.5,
-            led: 0.5,
+            led: 0.75,
             open: None,
         }
     }
