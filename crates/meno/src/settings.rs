@@ -151,7 +151,7 @@ impl Default for TransformerSettings {
             plain_replacement: 0.0,
             plain_rate: 0.5,
             outside_penalty: 2.0,
-            replacement: MentionReplacement { utterances: 0.3, ..MentionReplacement::default() },
+            replacement: MentionReplacement::default(),
             labels: None,
         }
     }
@@ -198,7 +198,7 @@ pub struct MentionReplacement {
 impl Default for MentionReplacement {
     fn default() -> Self {
         MentionReplacement {
-            utterances: 0.5,
+            utterances: 0.3,
             mentions: 0.7,
             same_slot: 0.25,
             any_slot: 0.35,
@@ -206,7 +206,7 @@ impl Default for MentionReplacement {
             patterns: 0.5,
             spliced: 0.4,
             same_words: 0.5,
-            led: 0.5,
+            led: 0.75,
             open: None,
         }
     }
