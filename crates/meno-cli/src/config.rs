@@ -121,6 +121,7 @@ fn print_transformer(settings: &TransformerSettings) -> String {
         plain_replacement,
         plain_rate,
         outside_penalty,
+        joint_slots,
         replacement,
         labels,
     } = settings;
@@ -143,6 +144,8 @@ plain_replacement = {plain_replacement:?}
 plain_rate = {plain_rate:?}
 # what the logit of being outside of all concepts loses for a word that never was
 outside_penalty = {outside_penalty:?}
+# how much the log probabilities of its words' slots count in where a concept begins and ends
+joint_slots = {joint_slots:?}
 "
     );
     let labels = labels.map_or(String::new(), |labels| {

@@ -123,6 +123,9 @@ pub struct TransformerSettings {
     pub plain_rate: f32,
     /// What the logit of being outside of all spans loses for a word that never was.
     pub outside_penalty: f64,
+    /// How much the log probabilities of its words' slots count in where a span begins and ends. Older models had none.
+    #[serde(default)]
+    pub joint_slots: f64,
     /// How mentions are replaced by others in the epochs before.
     #[serde(rename = "substitution")]
     pub replacement: MentionReplacement,
@@ -151,6 +154,7 @@ impl Default for TransformerSettings {
             plain_replacement: 0.0,
             plain_rate: 0.5,
             outside_penalty: 2.0,
+            joint_slots: 0.5,
             replacement: MentionReplacement::default(),
             labels: None,
         }
@@ -305,6 +309,7 @@ impl TrainSettings {
             encoder: encoder.fingerprint(),
             plain_epochs: 0.0,
             outside_penalty: 0.0,
+            joint_slots: 0.0,
             replacement: MentionReplacement { utterances: 0.0, ..MentionReplacement::default() },
             labels: Some(LabelSettings { calibration }),
             ..TransformerSettings::default()
@@ -365,7 +370,11 @@ impl TrainSettings {
 
     /// How much the log probabilities of its words' slots count in where a span begins and ends.
     pub fn joint_slots(&self) -> f64 {
-        self.span_tagger().map_or(0.0, |tagger| tagger.joint_slots)
+        match &self.architecture {
+            Architecture::SlotGated(_) => 0.0,
+            Architecture::SpanTagger(tagger) => tagger.joint_slots,
+            Architecture::Transformer(tagger) => tagger.joint_slots,
+        }
     }
 
     /// What only a span tagger has, if that is trained.
@@ -462,6 +471,7 @@ impl SpanTaggerSettings {
 impl TransformerSettings {
     fn check(&self) -> Result<()> {
         check_up_to_1000("outside_penalty", self.outside_penalty)?;
+        check_up_to_1000("joint_slots", self.joint_slots)?;
         let [head_rate, piece_rate] = [self.head_rate, self.piece_rate];
         for (name, value) in [("head_rate", head_rate), ("piece_rate", piece_rate)] {
             if !(0.0..=1.0).contains(&value) {
