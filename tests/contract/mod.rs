@@ -27,7 +27,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use meno::corpus::{Corpus, read_split};
-use meno::decision::{Policy, Threshold};
+use meno::decision::Policy;
 use meno::engine::Instructions;
 use meno::train::TrainSettings;
 use meno::{Model, engine};
@@ -405,16 +405,15 @@ impl Unknown {
 
     /// A model that was told so.
     pub fn apply(self, model: Model) -> Model {
-        let policy = model.policy().clone();
-        let growth = policy.growth.filter(|_| !self.single_words);
-        let threshold = match (self.threshold, self.budget, policy.threshold) {
-            (Some(Limit::Named(NoLimit::None)), ..) => None,
-            (Some(Limit::Value(value)), _, Some(stored)) => Some(Threshold { value, ..stored }),
-            (Some(Limit::Value(value)), _, None) => Some(Threshold::stated(value)),
-            (None, Some(budget), Some(stored)) => Some(stored.for_budget(budget).unwrap()),
-            (None, _, stored) => stored,
+        let own = model.policy();
+        let policy = match (self.threshold, self.budget, &own.threshold) {
+            (Some(Limit::Named(NoLimit::None)), ..) => Policy { threshold: None, ..own.clone() },
+            (Some(Limit::Value(value)), ..) => own.with_threshold(value).unwrap(),
+            (None, Some(budget), Some(stored)) => own.by_stated(stored.for_budget(budget).unwrap()),
+            (None, ..) => own.clone(),
         };
-        model.with_policy(Policy { threshold, growth, ..policy })
+        let growth = policy.growth.filter(|_| !self.single_words);
+        model.with_policy(Policy { growth, ..policy })
     }
 }
 
