@@ -94,7 +94,7 @@ struct ConceptDocument {
     pieces: Option<PieceDocument>,
     outside_penalty: f64,
     /// Models of an earlier program have none.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::settings::is_zero")]
     joint_slots: f64,
     lexicon: Lexicon,
     /// Only in version 1.
@@ -106,10 +106,6 @@ impl ConceptDocument {
     fn has_finite_numbers(&self) -> bool {
         self.outside_penalty.is_finite() && self.joint_slots.is_finite()
     }
-}
-
-fn is_zero(number: &f64) -> bool {
-    *number == 0.0
 }
 
 /// All that a decision depends on, so that no later program decides otherwise.

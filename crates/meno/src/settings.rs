@@ -75,7 +75,7 @@ pub struct SpanTaggerSettings {
     /// What the logit of being outside of all spans loses for a word that never was.
     pub outside_penalty: f64,
     /// How much the log probabilities of its words' slots count in where a span begins and ends. Older models had none.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub joint_slots: f64,
     /// The learning rate falls evenly to this share of it.
     pub last_rate: f32,
@@ -124,7 +124,7 @@ pub struct TransformerSettings {
     /// What the logit of being outside of all spans loses for a word that never was.
     pub outside_penalty: f64,
     /// How much the log probabilities of its words' slots count in where a span begins and ends. Older models had none.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub joint_slots: f64,
     /// How mentions are replaced by others in the epochs before.
     #[serde(rename = "substitution")]
@@ -182,7 +182,7 @@ pub struct MentionReplacement {
     /// And the share that get a value of any open slot; all others get a synthetic one.
     pub any_slot: f32,
     /// Of the synthetic ones, the share that are the head of one value and the tail of another. Older models had none.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub crossed: f32,
     /// Of the others, the share in which the frequent words of a value stay where they are.
     pub patterns: f32,
@@ -192,7 +192,7 @@ pub struct MentionReplacement {
     pub same_words: f32,
     /// Of all that replace a mention, the share whose leading function word is drawn anew, as often as values of the slot, or
     /// of any open one, have one. Older models had none.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub led: f32,
     /// The slots whose mentions are replaced; by default those that look open.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -445,6 +445,11 @@ fn check_shares(shares: &[(&str, f32)]) -> Result<()> {
         Some((name, share)) => refuse(format!("{name} is {share}"), "it is a share from 0 to 1"),
         None => Ok(()),
     }
+}
+
+/// What a setting is that older models did not have, so that their bytes stay what they were.
+pub(crate) fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn check_up_to_1000(name: &str, value: f64) -> Result<()> {
