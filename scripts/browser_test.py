@@ -28,9 +28,9 @@ from browser_page import Away, Page, Server, browser, wait
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 KNOWN = "Remind me to call my sister tomorrow morning."
-NEW = "What's the weather in Plimsoll Wharf tomorrow?"
-NEW_PHRASE = "Plimsoll Wharf"
-AGAIN = "Who am I meeting at Plimsoll Wharf?"
+NEW = "What's the weather in Grumble Moss tomorrow?"
+NEW_PHRASE = "Grumble Moss"
+AGAIN = "Who am I meeting at Grumble Moss?"
 EVIL = "<script>alert(1)</script>"
 
 
