@@ -4,8 +4,8 @@
 pub use crate::encoder::{SlotGated, SlotGatedShape, Workspace};
 pub use crate::features::{Example, Features, first_intent};
 pub use crate::kernel::{
-    Bf16Matrix, Buffer, Gemm, Instructions, Int8Matrix, Int8Product, Int8Rows, Kernels, Right, Start,
-    Strided, Term, round_to_bf16,
+    Bf16Matrix, Bf16Product, Buffer, Gemm, Instructions, Int8Matrix, Int8Product, Int8Rows, Kernels, Right,
+    Start, Strided, Term, round_to_bf16,
 };
 pub use crate::math::largest;
 pub use crate::nn::{Network, Trainer};

@@ -160,7 +160,7 @@ impl Operands {
         let mut bf16 = None;
         if matches!(kind, Kind::Bf16) {
             b.iter_mut().for_each(|weight| *weight = round_to_bf16(*weight));
-            bf16 = Bf16Matrix::of(k, &b[..k * n]);
+            bf16 = Bf16Matrix::for_one_row(k, &b[..k * n]);
         }
         Operands {
             kind,

@@ -67,6 +67,6 @@ pub(super) fn read(
     let int8 = has_8_bits.then(|| weights::read_int8(&network, tensors)).transpose()?;
     let forms = Forms { alphabet, vectors: None, pieces: Some(Arc::new(pieces)) };
     let bounds = document.training.settings.calibration().map(|calibration| calibration.bounds);
-    let encoder = TransformerEncoder { network, parameters, int8, calibration: bounds.unwrap_or_default() };
+    let encoder = TransformerEncoder::new(network, parameters, int8, bounds.unwrap_or_default());
     Ok((Encoder::Transformer(Arc::new(encoder)), Some(forms)))
 }

@@ -336,12 +336,12 @@ unsafe fn pack<S: Simd>(k: usize, panels: usize, from: *const f32, row: usize, t
 
 /// Parts of nearly equal size, of so many at most, as `(first, number)`.
 #[inline(always)]
-fn shares(n: usize, at_most: usize) -> Shares {
+pub(super) fn shares(n: usize, at_most: usize) -> Shares {
     let left = n.div_ceil(at_most);
     Shares { next: 0, left, size: n / left.max(1), larger: n % left.max(1) }
 }
 
-struct Shares {
+pub(super) struct Shares {
     next: usize,
     left: usize,
     size: usize,

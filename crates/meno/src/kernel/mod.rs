@@ -27,7 +27,7 @@ mod vector;
 
 pub(crate) use adam::{Adam, BETA2, StepSize};
 pub(crate) use attention::{Attention, AttentionGradient};
-pub use bf16::{Bf16Matrix, round_to_bf16};
+pub use bf16::{Bf16Matrix, Bf16Product, round_to_bf16};
 pub use buffer::Buffer;
 pub(crate) use calibrate::{Calibrate, CalibrateGradient, LEFT};
 pub(crate) use cell::{Cell, CellGradient};
@@ -80,6 +80,7 @@ kernels! {
     gemm::gemm_packed(gemm: &mut Gemm<'_>) as gemm_packed;
     gemm::transpose_panels(rows: usize, columns: usize, first: usize, from: &[f32], to: &mut [f32]) as transpose_panels;
     bf16::add_product(x: &[f32], matrix: &Bf16Matrix, y: &mut [f32]) as add_product_bf16;
+    bf16::multiply(product: &mut Bf16Product<'_>) as multiply_bf16;
     cell::forward(step: &mut Cell<'_>) as cell;
     cell::backward(step: &mut CellGradient<'_>) as cell_backward;
     attention::exponentials(x: &mut [f32]) as exponentials;
@@ -221,6 +222,13 @@ impl Kernels {
         assert!(matrix.fits(x, y), "matrix product out of bounds");
         // SAFETY: checked above.
         unsafe { (self.table.add_product_bf16)(x, matrix, y) }
+    }
+
+    /// A matrix product with weights of 16 bits.
+    pub fn multiply_bf16(self, mut product: Bf16Product<'_>) {
+        assert!(product.fits(), "matrix product out of bounds");
+        // SAFETY: checked above.
+        unsafe { (self.table.multiply_bf16)(&mut product) }
     }
 
     /// Rounds `n` rows of `k` columns, which touch, to 8 bits.

@@ -99,7 +99,7 @@ impl BiLstm {
     /// The matrices applied to the previous hidden states in half the bytes, if they were rounded.
     pub(crate) fn bf16(&self, parameters: &[f32]) -> Option<[Bf16Matrix; 2]> {
         let [forward, backward] =
-            self.recurrent().map(|matrix| Bf16Matrix::of(matrix.rows(), matrix.of(parameters)));
+            self.recurrent().map(|matrix| Bf16Matrix::for_one_row(matrix.rows(), matrix.of(parameters)));
         Some([forward?, backward?])
     }
 

@@ -1,7 +1,10 @@
 //! `y = x W + b`.
 
 use super::parameters::Tensor;
-use crate::kernel::{Gemm, Int8Matrix, Int8Product, Int8Rows, Kernels, LANES, Right, Start, Strided, Term};
+use crate::kernel::{
+    Bf16Matrix, Bf16Product, Gemm, Int8Matrix, Int8Product, Int8Rows, Kernels, LANES, Right, Start, Strided,
+    Term,
+};
 
 /// Rows of activations, `row` apart.
 #[derive(Clone, Copy)]
@@ -50,6 +53,20 @@ impl Linear {
         let start = self.bias.map_or(Start::Zero, |bias| Start::Row(bias.of(parameters)));
         kernels.quantize_rows(x.n, weight.rows(), Strided { data: x.data, row: x.row, column: 1 }, rows);
         kernels.multiply_int8(Int8Product { a: rows, b: weight, start, c: y.data, c_row: y.row });
+    }
+
+    /// The same with `W` of 16 bits.
+    pub(crate) fn forward_bf16(
+        &self,
+        kernels: Kernels,
+        parameters: &[f32],
+        weight: &Bf16Matrix,
+        x: Rows<'_>,
+        y: RowsMut<'_>,
+    ) {
+        let start = self.bias.map_or(Start::Zero, |bias| Start::Row(bias.of(parameters)));
+        let a = Strided { data: x.data, row: x.row, column: 1 };
+        kernels.multiply_bf16(Bf16Product { m: x.n, a, b: weight, start, c: y.data, c_row: y.row });
     }
 
     /// `y = x W`, added to `start`

@@ -504,7 +504,8 @@ impl<'a> Fit<'a> {
             Untrained::Transformer { network, .. } => {
                 let network = (**network).clone();
                 let calibration = self.settings.calibration().map(|calibration| calibration.bounds);
-                let encoder = TransformerEncoder::new(network, parameters, calibration.unwrap_or_default());
+                let encoder =
+                    TransformerEncoder::new(network, parameters, None, calibration.unwrap_or_default());
                 Encoder::Transformer(Arc::new(encoder))
             }
         };

@@ -1,7 +1,8 @@
 //! The forward pass: from pieces to logits.
 
 use super::layer::{LayerState, Pass};
-use super::{Int8Weights, Sequence, TransformerTagger, TransformerWorkspace};
+use super::weights::Weights;
+use super::{Sequence, TransformerTagger, TransformerWorkspace};
 use crate::kernel::Kernels;
 use crate::nn::{Dropout, NormRows, Rows, RowsMut, row_of, scale_rows};
 
@@ -15,19 +16,20 @@ impl TransformerTagger {
         dropout: Option<&mut Dropout>,
         w: &mut TransformerWorkspace,
     ) {
-        self.run(Pass { kernels, parameters, int8: None, dropout, learns: true }, utterances, w);
+        let weights = Weights::Floats;
+        self.run(Pass { kernels, parameters, weights, dropout, learns: true }, utterances, w);
     }
 
-    /// The same for one utterance, without what only a backward pass needs, with weights of 8 bits if the network has them.
+    /// The same for one utterance, without what only a backward pass needs.
     pub(crate) fn infer(
         &self,
         kernels: Kernels,
         parameters: &[f32],
-        int8: Option<&Int8Weights>,
+        weights: Weights<'_>,
         utterance: &Sequence,
         w: &mut TransformerWorkspace,
     ) {
-        let pass = Pass { kernels, parameters, int8, dropout: None, learns: false };
+        let pass = Pass { kernels, parameters, weights, dropout: None, learns: false };
         self.run(pass, std::iter::once(utterance), w);
     }
 
@@ -61,9 +63,11 @@ impl TransformerTagger {
             for (position, i) in rows.enumerate() {
                 let to = &mut sum[i * row..][..hidden];
                 let piece = w.pieces[i] as usize;
-                match pass.int8 {
-                    None => to.copy_from_slice(self.pieces.row(parameters, piece)),
-                    Some(int8) => int8.pieces().copy_row(piece, to),
+                match pass.weights {
+                    Weights::Int8(weights) => weights.pieces().copy_row(piece, to),
+                    Weights::Floats | Weights::Bf16(_) => {
+                        to.copy_from_slice(self.pieces.row(parameters, piece));
+                    }
                 }
                 kernels.add(self.positions.row(parameters, position), to);
                 kernels.add(self.kind.of(parameters), to);

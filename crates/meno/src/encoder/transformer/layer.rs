@@ -4,7 +4,7 @@
 //! a = norm(x + W_o attention(x W_qkv))        y = norm(a + W_2 gelu(W_1 a))
 //! ```
 
-use super::int8::Int8Weights;
+use super::weights::Weights;
 use crate::kernel::{
     Buffer, Int8Rows, Kernels, SelfAttention, SelfAttentionGradient, SelfAttentionOut, Start,
 };
@@ -57,8 +57,8 @@ pub(super) struct LayerScratch {
 pub(super) struct Pass<'a> {
     pub kernels: Kernels,
     pub parameters: &'a [f32],
-    /// What the parameters lack, if the network has weights of 8 bits.
-    pub int8: Option<&'a Int8Weights>,
+    /// What the matrices of the layers are.
+    pub weights: Weights<'a>,
     pub dropout: Option<&'a mut Dropout>,
     /// Whether a backward pass follows.
     pub learns: bool,
@@ -178,10 +178,13 @@ impl Layer {
     fn apply(&self, pass: &Pass<'_>, which: usize, x: Rows<'_>, y: RowsMut<'_>, rows: &mut Int8Rows) {
         let linear = [self.qkv, self.attended, self.up, self.down][which];
         let Pass { kernels, parameters, .. } = *pass;
-        match pass.int8 {
-            None => linear.forward(kernels, parameters, x, y),
-            Some(int8) => {
-                linear.forward_int8(kernels, parameters, int8.matrix(self.number, which), x, y, rows);
+        match pass.weights {
+            Weights::Floats => linear.forward(kernels, parameters, x, y),
+            Weights::Bf16(weights) => {
+                linear.forward_bf16(kernels, parameters, weights.matrix(self.number, which), x, y);
+            }
+            Weights::Int8(weights) => {
+                linear.forward_int8(kernels, parameters, weights.matrix(self.number, which), x, y, rows);
             }
         }
     }

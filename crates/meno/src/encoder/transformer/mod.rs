@@ -19,6 +19,7 @@ mod session;
 mod start;
 #[cfg(test)]
 mod tests;
+mod weights;
 
 use super::heads::SpanHeads;
 use super::label_head::LabelHead;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::weights::{Bf16Weights, Weights};
 use super::{Heads, Int8Weights, Sequence, TransformerTagger, TransformerWorkspace};
 use crate::emissions::{Emissions, Logits, Tags};
 use crate::encoder::label_head::{Calibration, LabelHead, PreparedHead};
@@ -17,14 +18,29 @@ pub(crate) struct TransformerEncoder {
     pub(crate) parameters: Parameters,
     /// What the parameters lack, if the network has weights of 8 bits.
     pub(crate) int8: Option<Int8Weights>,
+    bf16: Option<Bf16Weights>,
     /// How logits of labels become concentrations.
     pub(crate) calibration: Calibration,
 }
 
 impl TransformerEncoder {
-    /// A network in floats.
-    pub(crate) fn new(network: TransformerTagger, parameters: Parameters, calibration: Calibration) -> Self {
-        TransformerEncoder { network, parameters, int8: None, calibration }
+    /// A network in floats, or with the weights that its parameters lack.
+    pub(crate) fn new(
+        network: TransformerTagger,
+        parameters: Parameters,
+        int8: Option<Int8Weights>,
+        calibration: Calibration,
+    ) -> Self {
+        let bf16 = if int8.is_some() { None } else { Bf16Weights::of(&network, &parameters) };
+        TransformerEncoder { network, parameters, int8, bf16, calibration }
+    }
+
+    fn weights(&self) -> Weights<'_> {
+        match (&self.int8, &self.bf16) {
+            (Some(int8), _) => Weights::Int8(int8),
+            (None, Some(bf16)) => Weights::Bf16(bf16),
+            (None, None) => Weights::Floats,
+        }
     }
 
     /// The same with weights of 8 bits; `None` if it has them already.
@@ -33,7 +49,7 @@ impl TransformerEncoder {
             return None;
         }
         let (network, parameters, int8) = self.network.quantize(&self.parameters);
-        Some(TransformerEncoder { network, parameters, int8: Some(int8), calibration: self.calibration })
+        Some(TransformerEncoder::new(network, parameters, Some(int8), self.calibration))
     }
 
     /// The same with matrices and tables that fit 16 bits; `None` if they have 8.
@@ -45,7 +61,7 @@ impl TransformerEncoder {
         for (_, tensor) in network.layout().tensors().filter(|(_, tensor)| tensor.rows() > 1) {
             tensor.of_mut(&mut parameters).iter_mut().for_each(|weight| *weight = round_to_bf16(*weight));
         }
-        Some(TransformerEncoder::new(network, parameters, self.calibration))
+        Some(TransformerEncoder::new(network, parameters, None, self.calibration))
     }
 
     /// What the label head works with, if there is one.
@@ -64,7 +80,7 @@ impl TransformerEncoder {
         entropies: &mut Vec<f32>,
     ) {
         let (Some(head), Some(prepared)) = (self.network.labels(), self.prepare(kernels)) else { return };
-        self.network.infer(kernels, &self.parameters, self.int8.as_ref(), sequence, w);
+        self.network.infer(kernels, &self.parameters, self.weights(), sequence, w);
         take(logits, self.network.label_logits(w));
         take(states, self.network.states(w));
         let (n, state) = (w.firsts.len(), &mut w.heads.labels.label);
@@ -114,7 +130,7 @@ impl TransformerSession {
     /// What is longer than the encoder reads is read in parts; the intent is that of the first.
     pub(crate) fn emit(&mut self, tokens: &[Token], forms: &[Form]) -> &Emissions {
         let encoder = self.encoder.clone();
-        let TransformerEncoder { network, parameters, int8, .. } = &*encoder;
+        let TransformerEncoder { network, parameters, .. } = &*encoder;
         let [cls, sep] = self.ends;
         self.emissions.clear(network);
         let mut words = tokens.iter().map(|token| &forms[token.form as usize].pieces[..]).peekable();
@@ -124,7 +140,7 @@ impl TransformerSession {
             {
             }
             self.sequence.end(sep);
-            network.infer(self.kernels, parameters, int8.as_ref(), &self.sequence, &mut self.workspace);
+            network.infer(self.kernels, parameters, encoder.weights(), &self.sequence, &mut self.workspace);
             self.collect();
         }
         &self.emissions

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::weights::{Bf16Weights, Weights};
 use super::*;
+use crate::encoder::label_head::Calibration;
 use crate::encoder::tests::{Formula, Golden};
 use crate::kernel::Kernels;
 use crate::kernel::tests::variants;
@@ -310,12 +312,36 @@ fn transformer_alone_and_in_a_batch_gives_the_same_bits() {
         let mut first = 0;
         for (i, sequence) in utterances.sequences.iter().enumerate() {
             let n = sequence.firsts.len();
-            network.infer(kernels, &parameters, None, sequence, &mut alone);
+            network.infer(kernels, &parameters, Weights::Floats, sequence, &mut alone);
             assert_eq!(bits(&together, first, n), bits(&alone, 0, n), "{kernels:?}, {n} words");
             let intents = network.intent_logits(i, &together);
             assert_eq!(intents, network.intent_logits(0, &alone), "{kernels:?}, {n} words");
             first += n;
         }
+    }
+}
+
+/// Weights of 16 bits give the same bits as the same weights in 32.
+#[test]
+fn transformer_of_16_bits_is_that_of_rounded_weights() {
+    let mut shape = GoldenTransformer::read().shape;
+    shape.encoder.intermediate = 64;
+    let (network, mut random) = (TransformerTagger::new(shape), Random::new(9));
+    let mut parameters = Parameters::zeros(network.layout());
+    parameters.iter_mut().for_each(|weight| *weight = random.uniform() - 0.5);
+    network.pad(&mut parameters);
+    assert!(Bf16Weights::of(&network, &parameters).is_none(), "they are not rounded");
+    let exact = TransformerEncoder::new(network, parameters, None, Calibration::default());
+    let TransformerEncoder { network, parameters, .. } = exact.rounded_to_bf16().expect("it has floats");
+    let bf16 = Bf16Weights::of(&network, &parameters).expect("they are rounded");
+    let utterances = random_utterances(&[17, 9, 1], &shape, &mut random);
+    for (kernels, sequence) in variants().flat_map(|k| utterances.sequences.iter().map(move |s| (k, s))) {
+        let states = |weights: Weights<'_>| {
+            let mut w = TransformerWorkspace::default();
+            network.infer(kernels, &parameters, weights, sequence, &mut w);
+            w.words.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+        };
+        assert_eq!(states(Weights::Floats), states(Weights::Bf16(&bf16)), "{kernels:?}");
     }
 }
 

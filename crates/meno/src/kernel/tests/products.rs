@@ -1,7 +1,9 @@
 //! Matrix products: against plain arithmetic, and the same bits however they are cut.
 
 use super::{SUM_ERROR, bits, check_agreement, floats, variants};
-use crate::kernel::{Bf16Matrix, Gemm, Instructions, Right, Start, Strided, Term, round_to_bf16};
+use crate::kernel::{
+    Bf16Matrix, Bf16Product, Gemm, Instructions, Right, Start, Strided, Term, round_to_bf16,
+};
 use crate::random::Random;
 
 #[test]
@@ -67,11 +69,11 @@ fn products_of_bf16() {
     for (k, n) in [(1, 16), (16, 32), (7, 48), (96, 384), (33, 112), (5, 240)] {
         let (x, start) = (floats(&mut random, k), floats(&mut random, n));
         let exact = floats(&mut random, k * n);
-        assert!(Bf16Matrix::of(k, &exact).is_none(), "not rounded");
+        assert!(Bf16Matrix::for_one_row(k, &exact).is_none(), "not rounded");
         let panels: Vec<f32> = exact.iter().map(|&weight| round_to_bf16(weight)).collect();
         let far = exact.iter().zip(&panels).any(|(exact, half)| (exact - half).abs() > exact.abs() / 256.0);
         assert!(!far, "rounded to 8 bits");
-        let bf16 = Bf16Matrix::of(k, &panels).expect("they are rounded");
+        let bf16 = Bf16Matrix::for_one_row(k, &panels).expect("they are rounded");
         for kernels in variants() {
             let (mut found, mut expected) = (start.clone(), start.clone());
             kernels.add_product_bf16(&x, &bf16, &mut found);
@@ -81,6 +83,31 @@ fn products_of_bf16() {
             assert_eq!(bits(&found), bits(&expected), "{kernels:?} {k} x {n}");
         }
     }
+}
+
+/// The same for several rows, from nothing, a row or a sum.
+#[test]
+fn products_of_rows_and_bf16() {
+    let mut random = Random::new(13);
+    for (m, k, n) in [(0, 4, 32), (1, 16, 32), (5, 7, 96), (14, 96, 64), (15, 33, 32), (31, 5, 160)] {
+        let (a_row, c_row) = (k + 3, n + 16);
+        let (x, row) = (floats(&mut random, m * a_row), floats(&mut random, n));
+        let panels: Vec<f32> = floats(&mut random, k * n).into_iter().map(round_to_bf16).collect();
+        let b = Bf16Matrix::for_rows(k, &panels).expect("they are rounded");
+        let a = Strided { data: &x, row: a_row, column: 1 };
+        for (kernels, start) in variants()
+            .into_iter()
+            .flat_map(|kernels| [Start::Zero, Start::Sum, Start::Row(&row)].map(|start| (kernels, start)))
+        {
+            let mut found = floats(&mut random, m * c_row);
+            let mut expected = found.clone();
+            kernels.multiply_bf16(Bf16Product { m, a, b: &b, start, c: &mut found, c_row });
+            let terms = &[Term { k, a, b: Right::Panels(&panels) }];
+            kernels.gemm(Gemm { m, n, terms, start, c: &mut expected, c_row, c_panel: 16 });
+            assert_eq!(bits(&found), bits(&expected), "{kernels:?} {m} x {k} x {n}");
+        }
+    }
+    assert!(Bf16Matrix::for_rows(2, &[0.0; 48 * 2]).is_none(), "an odd number of panels");
 }
 
 /// Every element is one chain of multiply-adds in the order of the shared dimension, whatever tile it falls into and whether or
