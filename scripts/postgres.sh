@@ -4,13 +4,14 @@
 #   scripts/postgres.sh start DIR [PID]   makes the server if need be, starts it, and prints its address; with PID it is
 #                                         stopped and removed when that process ends
 #   scripts/postgres.sh kill DIR          ends it as a power cut would
+#   scripts/postgres.sh signal DIR NAME   sends a signal to it and to all that it started: STOP makes it silent, CONT wakes it
 #   scripts/postgres.sh stop DIR          ends it and removes the folder
 #
 # Debian's package is installed if there is no server and the user is root. Exit code 3: no server can be had, and the
 # reason on standard error.
 set -euo pipefail
 
-command=${1:?start, kill or stop}
+command=${1:?start, kill, signal or stop}
 dir=${2:?a folder}
 
 unavailable() { echo "no PostgreSQL: $*" >&2; exit 3; }
@@ -65,12 +66,16 @@ case $command in
     # Its children go with it, but not at once, and a new server waits for them.
     while run "$bin/pg_ctl" -D "$dir/data" status >/dev/null 2>&1; do sleep 0.05; done
     ;;
+  signal)
+    server=$(head -1 "$dir/data/postmaster.pid")
+    kill "-${3:?a signal}" "$server" $(pgrep -P "$server")
+    ;;
   stop)
     [ ! -d "$dir/data" ] || run "$bin/pg_ctl" -D "$dir/data" -m immediate stop >/dev/null 2>&1 || true
     rm -rf "$dir"
     ;;
   *)
-    echo "start, kill or stop, not $command" >&2
+    echo "start, kill, signal or stop, not $command" >&2
     exit 2
     ;;
 esac

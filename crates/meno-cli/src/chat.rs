@@ -241,7 +241,7 @@ impl Chat {
     }
 
     fn scope(&self) -> Scope {
-        Scope::Of(self.owner.clone())
+        Scope::own(self.owner.clone())
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
 use meno::corpus::{self, Format};
-use meno::memory::{Concept, Draft, Owner, Source, to_corpus};
+use meno::memory::{Concept, Draft, Owner, Source, is_hidden, to_corpus};
 use meno::{Error, Result, atomic};
 use meno_store::{
     Access, Amendment, Change, Edit, Query, Scope, Store, now, open, read_concepts, write_concepts,
@@ -23,6 +23,8 @@ Examples:
   meno memory edit 3 --slot album
   meno memory remove 3
   meno memory undo                                take the last change back, and the one before
+  meno memory erase --owner anna                  everything about a user, for good
+  meno memory export --owner anna --as everything the same, to be given to her
   meno memory export backup.jsonl
   meno memory import backup.jsonl --store postgres://anna@db/meno
   meno memory export learnt --as corpus           utterances to train on: seq.in, seq.out, label
@@ -79,6 +81,8 @@ enum Command {
     },
     /// Take back the last change that was not taken back yet.
     Undo,
+    /// Erase everything about the --owner: concepts and the journal of their changes, from the disk too. It cannot be undone.
+    Erase,
     /// Learn the concepts of a file with lines of JSON, all or none.
     Import {
         /// The file; standard input if it is `-`.
@@ -160,6 +164,8 @@ enum Form {
     Jsonl,
     /// A folder with seq.in, seq.out and label, from the utterances in which concepts were learnt.
     Corpus,
+    /// Everything about the --owner: its concepts and the journal of their changes, as lines of JSON.
+    Everything,
 }
 
 /// Runs the command.
@@ -178,7 +184,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         _ => Access::Existing,
     };
     let store = open(&args.store, access).map_err(told)?;
-    let scope = args.owner.as_deref().map_or(Scope::All, |owner| Scope::of(Some(owner)));
+    let scope = args.owner.as_deref().map_or(Scope::admin(ADMIN), |owner| Scope::of(Some(owner)));
     let mut session = Session { store, scope, owner: args.owner.into(), json: args.json };
     match args.command {
         Command::List(list) => session.list(String::new(), list)?,
@@ -194,6 +200,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
         Command::Remove { ids } => session.edit(ids.into_iter().map(|id| Edit::Remove { id }).collect())?,
         Command::Undo => session.undo()?,
+        Command::Erase => session.erase()?,
         Command::Import { file } => session.import(&file, imported)?,
         Command::Export { out, form } => session.export(out.filter(|out| out.as_os_str() != "-"), form)?,
     }
@@ -206,6 +213,9 @@ struct Session {
     owner: Owner,
     json: bool,
 }
+
+/// The name under which the command makes changes that are not a user's.
+const ADMIN: &str = "meno memory";
 
 /// How many concepts are read at a time.
 const PAGE: u64 = 10_000;
@@ -247,8 +257,20 @@ impl Session {
         self.tell(&changes)
     }
 
+    fn erase(&mut self) -> Result<()> {
+        let owner = self.demand_owner("erase")?;
+        let erased = self.store.erase(&self.scope, &owner, now()).map_err(told)?;
+        if self.json {
+            return print(serde_json::json!({ "concepts": erased.concepts, "changes": erased.changes }));
+        }
+        let (concepts, changes) =
+            (count(erased.concepts as usize, "concept"), count(erased.changes as usize, "row"));
+        note(format_args!("erased {concepts} and {changes} of the journal"));
+        Ok(())
+    }
+
     fn import(&mut self, file: &Path, mut concepts: Vec<Concept>) -> Result<()> {
-        if self.scope != Scope::All {
+        if self.scope.owner().is_some() {
             concepts.iter_mut().for_each(|concept| concept.owner = self.owner.clone());
         }
         let edits = concepts.into_iter().map(|concept| Edit::Import(Box::new(concept))).collect();
@@ -262,28 +284,61 @@ impl Session {
     }
 
     fn export(&mut self, out: Option<PathBuf>, form: Form) -> Result<()> {
-        match (form, out) {
-            (Form::Jsonl, None) => {
-                let mut stdout = io::stdout().lock();
-                self.pages(|page| written(write_concepts(&mut stdout, page)))
-            }
-            (Form::Jsonl, Some(out)) => {
-                let (mut bytes, mut n) = (Vec::new(), 0);
-                self.pages(|page| {
-                    n += page.len();
-                    write_concepts(&mut bytes, page)
-                        .map_err(|source| Error::Write { path: out.clone(), source })
-                })?;
-                atomic::write(&out, &bytes)?;
-                note(format_args!("{}: {}", out.display(), count(n, "concept")));
-                Ok(())
-            }
-            (Form::Corpus, None) => Err(Error::Setting {
+        if let Form::Corpus = form {
+            let out = out.ok_or_else(|| Error::Setting {
                 problem: "a corpus is a folder, and none is named".to_owned(),
                 hint: "say for example `meno memory export learnt --as corpus`".to_owned(),
-            }),
-            (Form::Corpus, Some(out)) => self.export_corpus(&out),
+            })?;
+            return self.export_corpus(&out);
         }
+        let Some(out) = out else {
+            let mut stdout = io::stdout().lock();
+            self.lines(form, |lines| written(stdout.write_all(lines)))?;
+            return Ok(());
+        };
+        let mut bytes = Vec::new();
+        let n = self.lines(form, |lines| {
+            bytes.extend_from_slice(lines);
+            Ok(())
+        })?;
+        atomic::write(&out, &bytes)?;
+        note(format_args!("{}: {}", out.display(), count(n, "concept")));
+        Ok(())
+    }
+
+    /// Concepts as lines of JSON, some at a time, and the journal too if it is wanted; how many concepts there are.
+    fn lines(&mut self, form: Form, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<usize> {
+        let mut n = 0;
+        let Form::Everything = form else {
+            self.pages(|page| {
+                n += page.len();
+                each(&json_lines(page))
+            })?;
+            return Ok(n);
+        };
+        let owner = self.demand_owner("export")?;
+        let own = owner.clone();
+        self.pages(|page| {
+            let page: Vec<_> = page.iter().filter(|concept| concept.owner == own).collect();
+            n += page.len();
+            let lines = page.into_iter().map(|concept| serde_json::json!({ "concept": concept }));
+            each(&json_lines(&lines.collect::<Vec<_>>()))
+        })?;
+        let mut after = 0;
+        loop {
+            let rows = self.store.journal(&owner, after, PAGE).map_err(told)?;
+            let Some(last) = rows.last() else { return Ok(n) };
+            after = last.seq;
+            let lines = rows.iter().map(|row| serde_json::json!({ "change": row }));
+            each(&json_lines(&lines.collect::<Vec<_>>()))?;
+        }
+    }
+
+    fn demand_owner(&self, command: &str) -> Result<Owner> {
+        self.scope.owner().cloned().ok_or_else(|| Error::Setting {
+            problem: "it is not said about whom".to_owned(),
+            hint: format!("say for example `meno memory {command} --owner anna`"),
+        })
     }
 
     fn export_corpus(&mut self, out: &Path) -> Result<()> {
@@ -333,6 +388,16 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Things as lines of JSON.
+fn json_lines(things: &[impl serde::Serialize]) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for thing in things {
+        serde_json::to_writer(&mut lines, thing).expect("they are plain data");
+        lines.push(b'\n');
+    }
+    lines
 }
 
 /// What a change did, and to what.
@@ -406,7 +471,7 @@ pub fn table(concepts: &[Concept], has_head: bool) -> String {
 
 /// Text without what would move a terminal's cursor.
 pub fn shown(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// An error of a store as one of the engine, which is what all commands give.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use meno::Result;
 use meno_server::{Config, EVERYONE, TokenSource, owner, serve};
-use meno_store::{Assistant, Clock};
+use meno_store::{Assistant, Clock, Quota};
 
 use crate::chat::phrasebook;
 use crate::memory::told;
@@ -93,6 +93,15 @@ struct Limits {
     /// Dialogues that are kept; the oldest give way.
     #[arg(long, value_name = "N", default_value = "10000")]
     sessions: NonZeroUsize,
+    /// Dialogues of one owner that are kept; its oldest give way.
+    #[arg(long, value_name = "N", default_value = "1000")]
+    owner_sessions: NonZeroUsize,
+    /// Concepts that one owner may have; admins may give more.
+    #[arg(long, value_name = "N", default_value = "100000")]
+    owner_concepts: u64,
+    /// Bytes that the concepts of one owner may take.
+    #[arg(long, value_name = "BYTES", default_value = "67108864")]
+    owner_bytes: u64,
     /// Minutes that a dialogue waits for the next turn.
     #[arg(long, value_name = "N", default_value = "30")]
     session_minutes: u32,
@@ -143,6 +152,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         timeout: limits.timeout,
         grace: limits.grace,
         sessions: limits.sessions.into(),
+        owner_sessions: limits.owner_sessions.into(),
+        quota: Quota { concepts: limits.owner_concepts, bytes: limits.owner_bytes },
         session_lifetime: Duration::from_secs(60 * u64::from(limits.session_minutes)),
         log,
         log_text,

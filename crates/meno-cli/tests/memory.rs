@@ -182,7 +182,7 @@ fn json_is_a_line_for_each_concept() {
     assert!(page.contains("\"id\":2") && page.ends_with("---\n1 concept\n"), "{page}");
     expect![[r#"
         exit 0
-        {"change":"forgot","concept":{"id":2,"normal":"home","owner":"anna","phrase":"home","slot":"place","uses":0}}
+        {"change":"forgot","concept":{"id":1,"normal":"red moon","owner":null,"phrase":"Red \"Moon\"","slot":"song","source":{"intent":"play","words":["play","red","moon"]},"uses":0}}
         ---
     "#]]
     .assert_eq(&timeless(typed(dir, &["undo", "--json"])));
@@ -486,4 +486,53 @@ fn postgres_is_a_store_like_a_file() {
     let [there, here] = [store.as_str(), "file.db"].map(|store| typed(dir, &["list", "--store", store]));
     assert_eq!(there, here);
     assert!(there.contains("2 concepts"), "{there}");
+}
+
+#[test]
+fn an_owner_is_taken_out_and_erased() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    typed(dir, &["add", "red moon", "song", "--owner", "anna"]);
+    typed(dir, &["add", "blue moon", "song"]);
+    let everything = typed(dir, &["export", "--as", "everything", "--owner", "anna"]);
+    let lines: Vec<serde_json::Value> =
+        everything.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    assert_eq!(lines.len(), 2, "{everything}");
+    assert_eq!(lines[0]["concept"]["phrase"], "red moon");
+    assert_eq!(lines[1]["change"]["actor"], "anna");
+    for command in [&["erase"][..], &["export", "--as", "everything"]] {
+        let refused = typed(dir, command);
+        assert!(refused.starts_with("exit 2") && refused.contains("about whom"), "{refused}");
+    }
+    check(
+        dir,
+        &["erase", "--owner", "anna"],
+        expect![[r#"
+            exit 0
+            ---
+            erased 1 concept and 1 row of the journal
+        "#]],
+    );
+    check(
+        dir,
+        &["list"],
+        expect![[r#"
+            exit 0
+            id  phrase     slot  value  owner  uses
+            2   blue moon  song                0
+            ---
+            1 concept
+        "#]],
+    );
+    // What would move a cursor or turn the text, and what would be taken for a label.
+    for (phrase, slot) in
+        [("red \u{202e}moon", "song"), ("red \u{7}moon", "song"), ("red", "O"), ("red", "B-song")]
+    {
+        let refused = typed(dir, &["add", phrase, slot]);
+        assert!(refused.starts_with("exit 2"), "{refused}");
+    }
+    for owner in ["*", "an na", "\u{feff}anna", "#anna"] {
+        let refused = typed(dir, &["add", "red", "song", "--owner", owner]);
+        assert!(refused.starts_with("exit 2") && refused.contains("no name of an owner"), "{refused}");
+    }
 }

@@ -74,9 +74,13 @@ impl Caller {
         Caller { owner, rights: vec![Right::Admin] }
     }
 
+    pub(crate) fn is_admin(&self) -> bool {
+        self.rights.contains(&Right::Admin)
+    }
+
     /// Refuses a caller without a right.
     pub(crate) fn demand(&self, right: Right) -> Result<(), Problem> {
-        if self.rights.contains(&right) || self.rights.contains(&Right::Admin) {
+        if self.rights.contains(&right) || self.is_admin() {
             return Ok(());
         }
         let name = format!("{right:?}").to_lowercase();
@@ -86,13 +90,10 @@ impl Caller {
 
     /// What is seen and changed: what the caller owns, or what an admin names: an owner, or `*` for all.
     pub(crate) fn scope(&self, named: Option<&str>) -> Result<Scope, Problem> {
-        match named {
-            None => Ok(Scope::Of(self.owner.clone())),
-            Some(name) => {
-                self.demand(Right::Admin)?;
-                Ok(if name == "*" { Scope::All } else { Scope::Of(owner(name)) })
-            }
-        }
+        let Some(name) = named else { return Ok(Scope::own(self.owner.clone())) };
+        self.demand(Right::Admin)?;
+        let all = Scope::admin(self.owner.user().unwrap_or(EVERYONE));
+        Ok(if name == "*" { all } else { all.within(owner(name)) })
     }
 }
 
@@ -126,6 +127,7 @@ struct Tokens(Vec<(Hash, Arc<Caller>)>);
 
 impl Tokens {
     fn parse(path: &Path, text: &str) -> Result<Tokens> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let lines = text.lines().zip(1..).map(|(line, number)| (line.trim(), number));
         let lines = lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
         let refuse = |line: usize, problem: &str| Error::Access {
@@ -139,7 +141,9 @@ impl Tokens {
             };
             let rights = rights(names).map_err(|error| refuse(number, &error.to_string()))?;
             let hash = from_hex(hash).ok_or_else(|| refuse(number, "the hash has not 64 hex digits"))?;
-            Ok((hash, Arc::new(Caller { owner: owner(name), rights })))
+            let owner = owner(name);
+            owner.check().map_err(|error| refuse(number, &error.to_string()))?;
+            Ok((hash, Arc::new(Caller { owner, rights })))
         };
         let tokens = lines.map(token).collect::<Result<Vec<_>>>()?;
         if tokens.is_empty() {
@@ -162,12 +166,14 @@ impl Tokens {
 /// A fresh token, and its line for the file.
 pub fn new_token(name: &str, names: &str) -> Result<(String, String)> {
     rights(names)?;
-    if name.is_empty() || name == "*" || name.starts_with('#') || name.contains(char::is_whitespace) {
+    if name.is_empty() {
+        let problem = "an owner has a name".to_owned();
         return Err(Error::Setting {
-            problem: format!("`{}` is no name of an owner", name.escape_debug()),
+            problem,
             hint: "a name is one word, such as `anna`, or `everyone`".to_owned(),
         });
     }
+    owner(name).check()?;
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| Error::Setting {
         problem: format!("there are no random numbers: {error}"),
@@ -290,9 +296,10 @@ mod tests {
     fn an_admin_acts_for_whom_it_names() {
         let admin = Caller::trusted(Owner::Everyone);
         assert_eq!(admin.scope(None).unwrap(), Scope::of(None));
-        assert_eq!(admin.scope(Some("*")).unwrap(), Scope::All);
-        assert_eq!(admin.scope(Some("everyone")).unwrap(), Scope::of(None));
-        assert_eq!(admin.scope(Some("anna")).unwrap(), Scope::of(Some("anna")));
+        let all = Scope::admin("everyone");
+        assert_eq!(admin.scope(Some("*")).unwrap(), all);
+        assert_eq!(admin.scope(Some("everyone")).unwrap(), all.clone().within(Owner::Everyone));
+        assert_eq!(admin.scope(Some("anna")).unwrap(), all.within(owner("anna")));
         let anna = Caller { owner: owner("anna"), rights: vec![Right::Read, Right::Teach] };
         assert_eq!(anna.scope(None).unwrap(), Scope::of(Some("anna")));
         assert!(anna.scope(Some("anna")).is_err());

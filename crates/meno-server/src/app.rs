@@ -4,10 +4,10 @@ use std::sync::{Arc, Weak};
 
 use axum::Router;
 use axum::response::Response;
-use meno_store::{Access as StoreAccess, Assistant, Clock, Memory, Result};
+use meno_store::{Access as StoreAccess, Assistant, Clock, Memory, Result, Scope};
 use tokio::sync::Semaphore;
 
-use crate::access::Access;
+use crate::access::{Access, Caller};
 use crate::engine::{Engine, Loaded};
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
@@ -43,7 +43,7 @@ pub(crate) fn start(config: Config) -> Result<(Router, Arc<App>)> {
         engine,
         memory,
         assistant: Arc::new(config.assistant.clone()),
-        sessions: Sessions::new(config.sessions, config.session_lifetime),
+        sessions: Sessions::new(config.sessions, config.owner_sessions, config.session_lifetime),
         access,
         metrics: Metrics::default(),
         connections: Arc::new(Semaphore::new(config.connections)),
@@ -89,6 +89,12 @@ pub(crate) struct App {
 impl App {
     pub fn n_connections(&self) -> usize {
         listen::n_open(&self.connections, self.config.connections)
+    }
+
+    /// What a caller sees and changes ([`Caller::scope`]), and how much it may have.
+    pub fn scope(&self, caller: &Caller, named: Option<&str>) -> Result<Scope, Problem> {
+        let scope = caller.scope(named)?;
+        Ok(if caller.is_admin() { scope } else { scope.up_to(self.config.quota) })
     }
 
     /// What tells when a request was made, if it may state a moment and a zone.

@@ -25,7 +25,7 @@
 //! - `engine`: the threads that run the model.
 //! - `sessions`: dialogues under way.
 //! - `metrics`: what is counted.
-//! - `problem`, `reply`, `extract`: refusals, answers, what requests bring.
+//! - `problem`, `reply`, `extract`: refusals, answers, what requests bring; `stream`: answers that are long.
 //! - `routes`: what each address does; `schema`: the shapes of answers.
 //! - `around`: what is done around every request.
 //! - `listen`: connections.
@@ -42,6 +42,7 @@ mod reply;
 mod routes;
 mod schema;
 mod sessions;
+mod stream;
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -52,7 +53,7 @@ use std::time::Duration;
 use axum::Router;
 use meno::Error;
 use meno::memory::{Owner, Spelling};
-use meno_store::{Assistant, Clock, Result};
+use meno_store::{Assistant, Clock, Quota, Result};
 use tokio::sync::Notify;
 
 pub use access::{EVERYONE, TokenSource, new_token, owner};
@@ -96,6 +97,10 @@ pub struct Config {
     pub grace: Duration,
     /// How many dialogues there may be; the oldest give way.
     pub sessions: usize,
+    /// How many dialogues of one owner there may be; its oldest give way.
+    pub owner_sessions: usize,
+    /// How much an owner may be taught.
+    pub quota: Quota,
     /// How long a dialogue waits for the next turn.
     pub session_lifetime: Duration,
     /// Whether there is a line on standard error for every request.
@@ -127,6 +132,8 @@ impl Config {
             timeout: Duration::from_secs(10),
             grace: Duration::from_secs(10),
             sessions: 10_000,
+            owner_sessions: 1_000,
+            quota: Quota { concepts: 100_000, bytes: 64 << 20 },
             session_lifetime: Duration::from_secs(30 * 60),
             log: false,
             log_text: false,

@@ -14,6 +14,7 @@ pub(crate) enum Code {
     NoToken,
     Forbidden,
     WrongOrigin,
+    OverQuota,
     NotFound,
     Method,
     SlowBody,
@@ -42,6 +43,7 @@ impl Code {
             Code::NoToken => (StatusCode::UNAUTHORIZED, "no_token", None),
             Code::Forbidden => (StatusCode::FORBIDDEN, "forbidden", None),
             Code::WrongOrigin => (StatusCode::FORBIDDEN, "wrong_origin", None),
+            Code::OverQuota => (StatusCode::FORBIDDEN, "over_quota", None),
             Code::NotFound => (StatusCode::NOT_FOUND, "not_found", None),
             Code::Method => (StatusCode::METHOD_NOT_ALLOWED, "method", None),
             Code::SlowBody => (StatusCode::REQUEST_TIMEOUT, "slow_body", None),
@@ -90,6 +92,8 @@ impl From<meno_store::Error> for Problem {
             Error::NoConcept { .. } => Code::NotFound,
             Error::NotYours { .. } => Code::Forbidden,
             Error::Conflict { .. } => Code::Conflict,
+            Error::Full { .. } => Code::OverQuota,
+            Error::Busy { .. } => Code::Busy,
             Error::Engine(_) => Code::BadConcept,
             // What the store is called and what its database says is for the log, not for callers.
             Error::Database { .. } => {

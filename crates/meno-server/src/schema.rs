@@ -460,6 +460,18 @@ pub struct Undone {
     pub changes: Vec<Change>,
 }
 
+/// What was erased.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Erased {
+    /// Concepts.
+    pub concepts: u64,
+    /// Rows of the journal.
+    pub changes: u64,
+    /// Dialogues under way.
+    pub sessions: u64,
+}
+
 /// What was imported.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

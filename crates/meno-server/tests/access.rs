@@ -4,8 +4,9 @@ mod support;
 
 use meno::memory::Owner;
 use meno_server::{Config, Server, TokenSource, new_token};
+use meno_store::Quota;
 use serde_json::{Value, json};
-use support::schema::{Annotation, Concept, ModelInfo, Page, Turn, Undone};
+use support::schema::{Annotation, Concept, Erased, ModelInfo, Page, Turn, Undone};
 use support::{Answer, Running, config};
 
 /// A server with tokens, and one for each of these: name and rights.
@@ -34,6 +35,8 @@ fn nobody_gets_in_without_a_token() {
         ("DELETE", "/v1/concepts/1"),
         ("POST", "/v1/concepts/undo"),
         ("GET", "/v1/concepts/export"),
+        ("GET", "/v1/owners/anna"),
+        ("DELETE", "/v1/owners/anna"),
         ("GET", "/v1/model"),
         ("POST", "/v1/model/reload"),
         ("POST", "/model/parse"),
@@ -152,6 +155,98 @@ fn users_are_apart() {
     assert_eq!(recalls(&anna, "play zorblax road now"), [annas]);
     assert_eq!(by(&server, &admin, "DELETE", &format!("{path}?owner=*"), &Value::Null).status, 204);
     assert_eq!(recalls(&anna, "play zorblax road now"), [] as [u64; 0]);
+}
+
+/// A token of everyone's takes back neither an admin's change nor an import, and sees nothing of them.
+#[test]
+fn undo_does_not_cross_owners() {
+    let (server, [everyone, admin, anna]) =
+        with_tokens([("everyone", "read,teach"), ("root", "admin"), ("anna", "read,teach")]);
+    let undo =
+        |token: &str, path: &str| by(&server, token, "POST", path, &Value::Null).read::<Undone>().changes;
+    let secret = json!({ "phrase": "salary", "slot": "album", "owner": "anna" });
+    assert_eq!(by(&server, &admin, "POST", "/v1/concepts", &secret).status, 201);
+    let lines = "{\"phrase\": \"bonus\", \"slot\": \"album\", \"owner\": \"anna\"}\n";
+    let headers = [("content-type", "application/x-ndjson")];
+    let mut import = server.client().with_token(&admin);
+    let imported = import.send("POST", "/v1/concepts/import?owner=*", &headers, Some(lines.as_bytes()));
+    assert_eq!(imported.status, 200);
+    for token in [&everyone, &anna] {
+        assert!(undo(token, "/v1/concepts/undo").is_empty());
+        assert_eq!(by(&server, token, "POST", "/v1/concepts/undo?owner=*", &Value::Null).status, 403);
+    }
+    // The admin's own, in the scope that it names.
+    assert!(undo(&admin, "/v1/concepts/undo?owner=ben").is_empty());
+    assert_eq!(undo(&admin, "/v1/concepts/undo?owner=anna").len(), 1);
+    assert_eq!(undo(&admin, "/v1/concepts/undo?owner=*").len(), 1);
+    let page: Page = by(&server, &admin, "GET", "/v1/concepts?owner=*", &Value::Null).read();
+    assert!(page.concepts.is_empty());
+}
+
+#[test]
+fn an_owner_is_taken_out_and_erased() {
+    let (server, [anna, ben, reader, admin]) =
+        with_tokens([("anna", "read,teach"), ("ben", "read,teach"), ("anna", "read"), ("root", "admin")]);
+    for (token, phrase) in [(&anna, "red moon"), (&anna, "blue moon"), (&ben, "green moon")] {
+        let concept = json!({ "phrase": phrase, "slot": "album" });
+        assert_eq!(by(&server, token, "POST", "/v1/concepts", &concept).status, 201);
+    }
+    let turn = json!({ "text": "play", "session": "s" });
+    assert_eq!(by(&server, &anna, "POST", "/v1/dialogue", &turn).status, 200);
+    let ask = |token: &str, method: &str, owner: &str| {
+        by(&server, token, method, &format!("/v1/owners/{owner}"), &Value::Null)
+    };
+    let lines = |answer: Answer| -> Vec<Value> {
+        answer.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    for token in [&reader, &admin] {
+        let lines = lines(ask(token, "GET", "anna"));
+        let phrases: Vec<&Value> = lines.iter().map(|line| &line["concept"]["phrase"]).collect();
+        assert_eq!(phrases, [&json!("red moon"), &json!("blue moon"), &Value::Null, &Value::Null]);
+        assert_eq!(lines[3]["change"]["change"]["after"]["phrase"], "blue moon");
+        assert_eq!(
+            (&lines[3]["change"]["actor"], &lines[3]["change"]["role"]),
+            (&json!("anna"), &json!("user"))
+        );
+    }
+    for (token, method, owner) in [
+        (&ben, "GET", "anna"),
+        (&ben, "DELETE", "anna"),
+        (&reader, "DELETE", "anna"),
+        (&anna, "DELETE", "everyone"),
+    ] {
+        assert_eq!(ask(token, method, owner).refusal().0, 403, "{method} {owner}");
+    }
+    let erased: Erased = ask(&anna, "DELETE", "anna").read();
+    assert_eq!(erased, Erased { concepts: 2, changes: 2, sessions: 1 });
+    assert!(lines(ask(&anna, "GET", "anna")).is_empty());
+    assert!(
+        by(&server, &anna, "POST", "/v1/concepts/undo", &Value::Null).read::<Undone>().changes.is_empty()
+    );
+    let erased: Erased = ask(&admin, "DELETE", "ben").read();
+    assert_eq!(erased, Erased { concepts: 1, changes: 1, sessions: 0 });
+    let annotated: Annotation =
+        by(&server, &ben, "POST", "/v1/annotate", &json!({ "text": "play green moon" })).read();
+    assert!(annotated.memory.is_empty());
+}
+
+#[test]
+fn an_owner_has_no_more_than_its_quota() {
+    let made =
+        [("anna", "read,teach"), ("root", "admin")].map(|(name, rights)| new_token(name, rights).unwrap());
+    let lines: Vec<String> = made.iter().map(|(_, line)| line.clone()).collect();
+    let [anna, admin] = made.map(|(token, _)| token);
+    let quota = Quota { concepts: 2, bytes: 1000 };
+    let tokens = Some(TokenSource::Lines(lines.join("\n")));
+    let server = Running::start(Config { tokens, quota, ..config() });
+    let teach = |token: &str, phrase: &str, owner: Option<&str>| {
+        let concept = json!({ "phrase": phrase, "slot": "album", "owner": owner });
+        by(&server, token, "POST", "/v1/concepts", &concept)
+    };
+    assert_eq!([teach(&anna, "one", None).status, teach(&anna, "two", None).status], [201, 201]);
+    assert_eq!(teach(&anna, "three", None).refusal(), (403, "over_quota".to_owned()));
+    assert_eq!(teach(&admin, "three", Some("anna")).status, 201);
+    assert_eq!(teach(&admin, "four", Some("*")).refusal(), (422, "wrong_shape".to_owned()));
 }
 
 #[test]

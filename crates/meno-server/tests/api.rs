@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::io::Write;
+
 use meno::Model;
 use meno::engine::Tokenization;
 use meno::memory::Remembered;
@@ -310,6 +312,28 @@ fn concepts_are_made_found_changed_and_taken_back() {
     assert_eq!(server.get("/v1/concepts/export?as=corpus").text(), "");
 }
 
+/// What is larger than a page comes in pieces, and the client sees that it is whole.
+#[test]
+fn a_long_export_is_streamed() {
+    let server = Running::start(config());
+    let lines: Vec<String> =
+        (0..3500).map(|i| format!("{{\"phrase\": \"moon {i}\", \"slot\": \"album\"}}")).collect();
+    let headers = [("content-type", "application/x-ndjson")];
+    let lines = lines.join("\n");
+    assert_eq!(
+        server.client().send("POST", "/v1/concepts/import", &headers, Some(lines.as_bytes())).status,
+        200
+    );
+    let answer = server.get("/v1/concepts/export");
+    assert_eq!(answer.header("transfer-encoding"), Some("chunked"));
+    let concepts = meno_store::read_concepts("export".as_ref(), answer.text(), 0).unwrap();
+    assert_eq!(concepts.len(), 3500);
+    assert_eq!(concepts[3499].phrase, "moon 3499");
+    // One that nobody takes any more holds nothing up.
+    drop(server.client().stream.write_all(b"GET /v1/concepts/export HTTP/1.1\r\nhost: localhost\r\n\r\n"));
+    assert_eq!(server.get("/healthz").status, 200);
+}
+
 #[test]
 fn what_is_exported_can_be_imported() {
     let server = Running::start(config());
@@ -535,6 +559,7 @@ fn the_description_names_every_address_and_holds_together() {
         [
             "delete /v1/concepts/{id}",
             "delete /v1/dialogue/{session}",
+            "delete /v1/owners/{owner}",
             "get /healthz",
             "get /metrics",
             "get /readyz",
@@ -542,6 +567,7 @@ fn the_description_names_every_address_and_holds_together() {
             "get /v1/concepts/export",
             "get /v1/concepts/{id}",
             "get /v1/model",
+            "get /v1/owners/{owner}",
             "patch /v1/concepts/{id}",
             "post /model/parse",
             "post /v1/annotate",

@@ -40,7 +40,7 @@ fn main() -> meno_store::Result<()> {
     for i in 0..200 {
         let draft =
             Draft { phrase: format!("never heard of {i}"), slot: "song".to_owned(), ..Draft::default() };
-        memory.learn(&Scope::All, draft)?;
+        memory.learn(&Scope::admin("admin"), draft)?;
     }
     println!("{}", json!({ "learn_us": start.elapsed().as_secs_f64() * 1e6 / 200.0 }));
     Ok(())
@@ -54,7 +54,7 @@ fn fill(location: &str, n: usize) -> meno_store::Result<f64> {
     while left > 0 {
         let batch = left.min(BATCH);
         store.edit(
-            &Scope::All,
+            &Scope::admin("admin"),
             (0..batch).map(|_| Edit::Import(Box::new(concept(&mut random)))).collect(),
             1,
         )?;

@@ -121,7 +121,7 @@ impl Assistant {
         if edits.is_empty() {
             return Ok(turn);
         }
-        let changes = memory.edit(&Scope::Of(owner.clone()), edits)?;
+        let changes = memory.edit(&Scope::own(owner.clone()), edits)?;
         Ok(Turn { concepts: changes.into_iter().filter_map(|change| change.after).collect(), ..turn })
     }
 
@@ -150,7 +150,7 @@ impl Assistant {
         let forgotten = reply.forget.iter().flat_map(|phrase| listener.concepts(phrase));
         // What everyone was taught is not a user's to forget.
         let is_own =
-            |known: &Known| matches!(memory.concept(&Scope::Of(owner.clone()), known.id), Ok(Some(_)));
+            |known: &Known| matches!(memory.concept(&Scope::own(owner.clone()), known.id), Ok(Some(_)));
         let mut edits: Vec<Edit> =
             forgotten.filter(is_own).map(|known| Edit::Remove { id: known.id }).collect();
         edits.extend(

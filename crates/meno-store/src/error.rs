@@ -15,6 +15,12 @@ pub enum Error {
         /// Why.
         problem: String,
     },
+    /// Others ask the store for so much that there was no turn in time; nothing was changed.
+    #[error("{store} is busy")]
+    Busy {
+        /// The store, without passwords.
+        store: String,
+    },
     /// PostgreSQL was left out when this program was built.
     #[error("this program was built without PostgreSQL")]
     WithoutPostgres,
@@ -62,6 +68,14 @@ pub enum Error {
         /// What stands in the way.
         problem: String,
     },
+    /// An owner has as much as it may.
+    #[error("there are {limit} {what} already, which is as many as an owner may have")]
+    Full {
+        /// Of what: concepts or bytes.
+        what: &'static str,
+        /// How many an owner may have.
+        limit: u64,
+    },
     /// A concept that is not fit to be remembered, or a file that cannot be read or written.
     #[error(transparent)]
     Engine(#[from] meno::Error),
@@ -82,6 +96,7 @@ impl Error {
             Error::Away { .. } => {
                 Some("what is known is still answered; try again when the database is back")
             }
+            Error::Busy { .. } => Some("try again in a moment"),
             Error::WithoutPostgres => Some("build it with the feature `postgres`, or name a file"),
             Error::NotThere { .. } => {
                 Some("the first concept that is added makes one; or name another store")
@@ -90,6 +105,7 @@ impl Error {
             Error::NotAStore { .. } => Some("name a file that is not there yet, or one that meno made"),
             Error::NoConcept { .. } => Some("the list of concepts shows the numbers"),
             Error::NotYours { .. } => Some("change concepts of your own"),
+            Error::Full { .. } => Some("forget some, or ask whoever runs the server for more"),
             Error::Conflict { .. } | Error::Database { .. } => None,
             Error::Engine(error) => error.hint(),
         }

@@ -1,13 +1,25 @@
 //! Changes that can be undone, and that other processes follow.
 
+use std::collections::BTreeMap;
+
 use meno::memory::{Concept, Draft, Owner, normal_form};
 
-use crate::sql::{Sql, columns, from_json};
-use crate::store::{Amendment, Change, Edit, Scope};
+use crate::sql::{Sql, Value, columns, from_json, size};
+use crate::store::{Amendment, Change, Edit, Erased, Scope};
 use crate::{Error, Result};
 
-/// How many rows of the journal are kept, besides those of the last change.
-const KEPT: u64 = 10_000;
+/// How many rows of the journal are kept for each owner, besides those of the last change.
+const KEPT: u64 = 1_000;
+
+/// The owner of rows that tell that concepts are gone, and nothing of them.
+const NOBODY: &str = "*";
+
+/// What was added to the totals of an owner, less what was taken away.
+#[derive(Default)]
+struct Added {
+    concepts: i64,
+    bytes: i64,
+}
 
 /// One change that is being made.
 pub(crate) struct Batch<'a> {
@@ -17,18 +29,22 @@ pub(crate) struct Batch<'a> {
     /// The batch that this one takes back; 0 for none.
     undoes: u64,
     time: u64,
+    /// How many rows of the journal it has so far.
+    written: u64,
+    /// The owners whose concepts were changed, with what that added to their totals.
+    touched: BTreeMap<String, Added>,
 }
 
 impl<'a> Batch<'a> {
     pub(crate) fn new(sql: &'a mut dyn Sql, scope: &'a Scope, time: u64) -> Result<Self> {
         let number = sql.number("SELECT coalesce(max(batch), 0) + 1 FROM meno_changes", &[])?;
-        Ok(Batch { sql, scope, number, undoes: 0, time })
+        Ok(Batch { sql, scope, number, undoes: 0, time, written: 0, touched: BTreeMap::new() })
     }
 
     /// Makes all edits, or none if one fails.
     pub(crate) fn edit(mut self, edits: Vec<Edit>) -> Result<Vec<Change>> {
         let changes = edits.into_iter().map(|edit| self.one(edit)).collect::<Result<Vec<_>>>()?;
-        self.trim()?;
+        self.finish()?;
         Ok(changes)
     }
 
@@ -86,13 +102,18 @@ impl<'a> Batch<'a> {
         self.record(Change { before: Some(before), after: Some(after) })
     }
 
-    /// Takes back the last change that was not taken back yet: of this user, or of anyone if the scope is all.
+    /// Takes back the last change of this actor that was not taken back yet, if all of it is within the scope.
     pub(crate) fn undo(mut self) -> Result<Vec<Change>> {
-        let (kind, actor) = (self.scope.kind(), self.scope.actor());
         self.undoes = self.sql.number(
-            "SELECT coalesce(max(batch), 0) FROM meno_changes AS c WHERE undoes = 0 AND ($1 = 'all' OR actor = $2)
-               AND NOT EXISTS (SELECT 1 FROM meno_changes AS u WHERE u.undoes = c.batch)",
-            &[kind.into(), actor.into()],
+            "SELECT coalesce(max(batch), 0) FROM meno_changes AS c WHERE undoes = 0 AND role = $1 AND actor = $2
+               AND NOT EXISTS (SELECT 1 FROM meno_changes AS u WHERE u.undoes = c.batch)
+               AND ($3 = 'all' OR NOT EXISTS (SELECT 1 FROM meno_changes AS o WHERE o.batch = c.batch AND o.owner <> $4))",
+            &[
+                self.scope.role().into(),
+                self.scope.actor().into(),
+                self.scope.kind().into(),
+                self.scope.owner_name().into(),
+            ],
         )?;
         let mut rows: Vec<(Option<String>, Option<String>)> = Vec::new();
         self.sql.query(
@@ -107,7 +128,7 @@ impl<'a> Batch<'a> {
         for (was, became) in rows {
             changes.push(self.take_back(parse(was)?, parse(became)?)?);
         }
-        self.trim()?;
+        self.finish()?;
         Ok(changes)
     }
 
@@ -158,6 +179,65 @@ impl<'a> Batch<'a> {
         Ok(self.sql.concepts(sql, &[owner.into(), normal.into(), slot.into()])?.pop())
     }
 
+    /// Takes away all that there is of an owner. The numbers of the concepts stay, for those who follow the journal.
+    pub(crate) fn erase(mut self, owner: &Owner) -> Result<Erased> {
+        let name = owner.user().unwrap_or("");
+        let mut ids = Vec::new();
+        self.sql.query("SELECT id FROM meno_concepts WHERE owner = $1", &[name.into()], &mut |row| {
+            ids.push(row.number(0)?);
+            Ok(())
+        })?;
+        // Everyone is no actor of their own: admins and imports acted under the same empty name.
+        let changes =
+            self.sql.number("SELECT count(*) FROM meno_changes WHERE owner = $1", &[name.into()])?;
+        let last = self
+            .sql
+            .number("SELECT coalesce(max(seq), 0) FROM meno_changes WHERE owner = $1", &[name.into()])?;
+        for sql in [
+            "DELETE FROM meno_concepts WHERE owner = $1",
+            "DELETE FROM meno_changes WHERE owner = $1",
+            "DELETE FROM meno_owners WHERE owner = $1",
+        ] {
+            self.sql.execute(sql, &[name.into()])?;
+        }
+        self.raise_trimmed(last)?;
+        for &id in &ids {
+            self.write_down(NOBODY, id, [None, None])?;
+        }
+        self.touched.insert(NOBODY.to_owned(), Added::default());
+        self.finish()?;
+        Ok(Erased { concepts: ids.len() as u64, changes })
+    }
+
+    /// Keeps the totals of the owners, and refuses what is more than one may have.
+    fn count(&mut self) -> Result<()> {
+        let grown = self.touched.iter().filter(|(_, added)| added.concepts != 0 || added.bytes != 0);
+        for (owner, added) in grown {
+            let owner = Value::from(owner.as_str());
+            let values = [owner, Value::Int(added.concepts), Value::Int(added.bytes)];
+            self.sql.execute(
+                "INSERT INTO meno_owners (owner, concepts, bytes) VALUES ($1, $2, $3) ON CONFLICT (owner)
+                   DO UPDATE SET concepts = meno_owners.concepts + $2, bytes = meno_owners.bytes + $3",
+                &values,
+            )?;
+            let Some(quota) = self.scope.quota() else { continue };
+            for (sql, what, limit, added) in [
+                (
+                    "SELECT concepts FROM meno_owners WHERE owner = $1",
+                    "concepts",
+                    quota.concepts,
+                    added.concepts,
+                ),
+                ("SELECT bytes FROM meno_owners WHERE owner = $1", "bytes", quota.bytes, added.bytes),
+            ] {
+                if added > 0 && self.sql.number(sql, &[owner])? > limit {
+                    return Err(Error::Full { what, limit });
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Does a change and writes it down.
     fn record(&mut self, mut change: Change) -> Result<Change> {
         match (&change.before, &mut change.after) {
@@ -169,33 +249,63 @@ impl<'a> Batch<'a> {
             (None, None) => {}
         }
         let [was, became] = [&change.before, &change.after].map(|concept| concept.as_ref().map(to_json));
-        let id = change.before.as_ref().or(change.after.as_ref()).map_or(0, |concept| concept.id);
-        self.sql.execute(
-            "INSERT INTO meno_changes (batch, undoes, actor, concept, was, became, time)
-               VALUES ($1, $2, $3, $4, $5, $6, $7)",
-            &[
-                self.number.into(),
-                self.undoes.into(),
-                self.scope.actor().into(),
-                id.into(),
-                was.as_deref().into(),
-                became.as_deref().into(),
-                self.time.into(),
-            ],
-        )?;
+        if let Some(concept) = change.before.as_ref().or(change.after.as_ref()) {
+            let owner = concept.owner.user().unwrap_or("");
+            self.write_down(owner, concept.id, [was.as_deref(), became.as_deref()])?;
+            let of = |concept: &Option<Concept>| concept.as_ref().map_or((0, 0), |of| (1, size(of) as i64));
+            let ((n_before, bytes_before), (n, bytes)) = (of(&change.before), of(&change.after));
+            let added = self.touched.entry(owner.to_owned()).or_default();
+            added.concepts += n - n_before;
+            added.bytes += bytes - bytes_before;
+        }
         Ok(change)
     }
 
-    /// Drops old rows: what was deleted long ago is to be forgotten.
-    fn trim(self) -> Result<()> {
-        let sql = "SELECT coalesce(max(seq), 0) FROM meno_changes WHERE batch < $1
-                     AND seq <= (SELECT max(seq) FROM meno_changes) - $2";
-        let last = self.sql.number(sql, &[self.number.into(), KEPT.into()])?;
-        if last > 0 {
-            self.sql.execute("DELETE FROM meno_changes WHERE seq <= $1", &[last.into()])?;
-            self.sql.execute("UPDATE meno_meta SET value = $1 WHERE name = 'trimmed'", &[last.into()])?;
+    fn write_down(&mut self, owner: &str, id: u64, [was, became]: [Option<&str>; 2]) -> Result<()> {
+        self.written += 1;
+        self.sql.execute(
+            "INSERT INTO meno_changes (batch, undoes, role, actor, owner, concept, was, became, time)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            &[
+                self.number.into(),
+                self.undoes.into(),
+                self.scope.role().into(),
+                self.scope.actor().into(),
+                owner.into(),
+                id.into(),
+                was.into(),
+                became.into(),
+                self.time.into(),
+            ],
+        )
+    }
+
+    /// Counts what was done, and drops old rows of those whose concepts were changed: what was deleted long ago is to be forgotten, and nobody's changes
+    /// push out those of others.
+    fn finish(mut self) -> Result<()> {
+        self.count()?;
+        // A small change does not wait until all of a large one is dropped, but more is dropped than is written.
+        let at_most = KEPT + 2 * self.written;
+        for owner in std::mem::take(&mut self.touched).into_keys() {
+            let last = self.sql.number(
+                "SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM meno_changes WHERE owner = $1 AND batch < $2
+                   AND seq <= (SELECT seq FROM meno_changes WHERE owner = $1 ORDER BY seq DESC LIMIT 1 OFFSET $3)
+                   ORDER BY seq LIMIT $4) AS old",
+                &[owner.as_str().into(), self.number.into(), KEPT.into(), at_most.into()],
+            )?;
+            if last > 0 {
+                let values = [owner.as_str().into(), last.into()];
+                self.sql.execute("DELETE FROM meno_changes WHERE owner = $1 AND seq <= $2", &values)?;
+                self.raise_trimmed(last)?;
+            }
         }
         Ok(())
+    }
+
+    /// Whoever has not seen this row of the journal reads everything anew.
+    fn raise_trimmed(&mut self, last: u64) -> Result<()> {
+        self.sql
+            .execute("UPDATE meno_meta SET value = $1 WHERE name = 'trimmed' AND value < $1", &[last.into()])
     }
 }
 

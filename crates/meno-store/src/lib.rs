@@ -12,7 +12,7 @@
 //! # let path = dir.path().join("concepts.db");
 //! let memory = Memory::open(path.to_str().unwrap(), Access::Create)?;
 //! let draft = Draft { phrase: "Burpees and Regrets".into(), slot: "playlist".into(), ..Draft::default() };
-//! memory.learn(&Scope::All, draft)?;
+//! memory.learn(&Scope::admin("anna"), draft)?;
 //! assert_eq!(memory.find("wake me with burpees and regrets", None)[0].slot, "playlist");
 //! # Ok::<(), meno_store::Error>(())
 //! ```
@@ -22,6 +22,7 @@
 //! - `journal`: changes that can be undone, and that other processes follow.
 //! - `schema`: the tables and their versions.
 //! - `sqlite`, `postgres`: how each database is opened, locked and asked.
+//! - `desk`: a connection that many threads ask in turn.
 //! - `memory`: the handle that answers.
 //! - `assistant`: a turn of a conversation that asks and learns.
 //! - `clock`: the moment at which something is said.
@@ -29,6 +30,7 @@
 
 mod assistant;
 mod clock;
+mod desk;
 mod error;
 mod journal;
 mod jsonl;
@@ -46,7 +48,7 @@ pub use error::{Error, Result};
 pub use jsonl::{read_concepts, write_concepts};
 pub use memory::{Known, Memory, now};
 pub use schema::VERSION as SCHEMA_VERSION;
-pub use store::{Amendment, Change, Edit, News, Query, Scope, Store};
+pub use store::{Amendment, Change, Edit, Entered, Erased, Mark, News, Query, Quota, Scope, Store};
 
 /// What may happen to a store that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,24 +2,31 @@
 //!
 //! Everything that is found comes from the index, under a lock that readers share. What is learnt goes to the store first
 //! and then, by way of the journal, into the index; a thread follows the journal for what other processes learn. One lock
-//! orders both, so that the index never goes back to an older state of a concept. A store that is away is asked again and
-//! again; until it is back only what needs it fails.
+//! orders both, so that the index never goes back to an older state of a concept. Lists are read over a connection of their
+//! own, so that nobody who reads stands in the way of those who teach.
+//!
+//! A store that is away is asked again and again by the thread that follows it; until it is back, and can be written to,
+//! what needs it fails at once, and nothing else does.
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use meno::decision::Policy;
 use meno::engine::Tokenization;
-use meno::memory::{Concept, Draft, Entry, Found, Index, Recalled, Remembered, Rule, Spelling};
+use meno::memory::{Concept, Draft, Entry, Found, Index, Owner, Recalled, Remembered, Rule, Spelling};
 use meno::{Annotation, Worker};
 
-use crate::store::{Amendment, Change, Edit, News, Query, Scope, Store};
+use crate::desk::{Desk, lock};
+use crate::store::{Amendment, Change, Edit, Entered, Erased, Mark, News, Query, Scope, Store};
 use crate::{Access, Error, Result, open};
 
 /// How often the journal is looked at.
 const INTERVAL: Duration = Duration::from_millis(200);
+
+/// How long a store may take to answer before it counts as away.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How many changes the index takes at a time, before readers have their turn.
 const PORTION: usize = 1000;
@@ -37,9 +44,10 @@ pub struct Memory {
 struct Shared {
     index: RwLock<Index>,
     /// What the index has of the journal. Whoever changes the index holds this lock.
-    seen: Mutex<u64>,
-    /// There until this is dropped.
-    store: Mutex<Option<Box<dyn Store>>>,
+    seen: Mutex<Mark>,
+    writer: Desk,
+    /// Another connection; `None` if there can be only one.
+    reader: Option<Desk>,
     uses: Mutex<HashMap<u64, u64>>,
     /// Why the store is away; `None` if it is there.
     trouble: Mutex<Option<String>>,
@@ -69,28 +77,28 @@ impl Memory {
     /// Opens a store ([`open`]) and reads all its concepts.
     pub fn open(location: &str, access: Access) -> Result<Memory> {
         let store = open(location, access)?;
-        Memory::new(store, || open(location, Access::Existing).map(Some))
+        let again = || open(location, Access::Existing);
+        Memory::new(store, Some([again()?, again()?]))
     }
 
     /// A memory that is forgotten with the last of its clones.
     pub fn volatile() -> Result<Memory> {
-        Memory::new(open(":memory:", Access::Create)?, || Ok(None))
+        Memory::new(open(":memory:", Access::Create)?, None)
     }
 
-    /// `follower` gives the connection that the journal is followed by; nobody else can change a store without one.
-    fn new(
-        mut store: Box<dyn Store>,
-        follower: impl FnOnce() -> Result<Option<Box<dyn Store>>>,
-    ) -> Result<Memory> {
+    /// `others` are the connections for readers and for following the journal; nobody else can change a store without them.
+    fn new(mut store: Box<dyn Store>, others: Option<[Box<dyn Store>; 2]>) -> Result<Memory> {
         let (index, seen) = load(store.as_mut())?;
+        let (reader, follower) = others.map(|[reader, follower]| (reader, follower)).unzip();
         let shared = Arc::new(Shared {
             index: RwLock::new(index),
             seen: Mutex::new(seen),
-            store: Mutex::new(Some(store)),
+            writer: Desk::new(store, PATIENCE),
+            reader: reader.map(|reader| Desk::new(reader, PATIENCE)),
             uses: Mutex::default(),
             trouble: Mutex::default(),
         });
-        follow(Arc::downgrade(&shared), follower()?)?;
+        follow(Arc::downgrade(&shared), follower.map(|follower| Desk::new(follower, PATIENCE)))?;
         Ok(Memory { shared, spelling: Spelling::Strict })
     }
 
@@ -210,18 +218,28 @@ impl Memory {
         self.change(|store| store.undo(scope, now()))
     }
 
+    /// Takes away all that there is of an owner, from the disk too.
+    pub fn erase(&self, scope: &Scope, owner: &Owner) -> Result<Erased> {
+        self.change(|store| store.erase(scope, owner, now()))
+    }
+
     /// Concepts as they are stored; fails while the store is away.
     pub fn list(&self, scope: &Scope, query: &Query) -> Result<Vec<Concept>> {
-        self.shared.ask(|store| store.list(scope, query))
+        self.shared.read(|store| store.list(scope, query))
     }
 
     /// A concept as it is stored; fails while the store is away.
     pub fn concept(&self, scope: &Scope, id: u64) -> Result<Option<Concept>> {
-        self.shared.ask(|store| store.concept(scope, id))
+        self.shared.read(|store| store.concept(scope, id))
+    }
+
+    /// What the journal has of an owner, after a row, at most so many rows; fails while the store is away.
+    pub fn journal(&self, owner: &Owner, after: u64, limit: u64) -> Result<Vec<Entered>> {
+        self.shared.read(|store| store.journal(owner, after, limit))
     }
 
     fn change<T>(&self, work: impl FnOnce(&mut dyn Store) -> Result<T>) -> Result<T> {
-        self.shared.ask(|store| {
+        self.shared.write(|store| {
             let result = work(store)?;
             // It is on disk; if the store goes away just now, the follower brings it into the index later.
             let _ = self.shared.catch_up(store);
@@ -231,7 +249,7 @@ impl Memory {
 
     /// Writes the counts of uses to the store now, not at the next look at the journal.
     pub fn flush(&self) -> Result<()> {
-        self.shared.ask(|store| self.shared.write_uses(store))
+        self.shared.write(|store| self.shared.write_uses(store))
     }
 }
 
@@ -244,11 +262,25 @@ impl Shared {
         self.index.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the store, and keeps in mind whether it is away.
-    fn ask<T>(&self, work: impl FnOnce(&mut dyn Store) -> Result<T>) -> Result<T> {
-        let mut store = lock(&self.store);
-        let store = store.as_mut().expect("it is there until this is dropped");
-        self.note(work(store.as_mut()))
+    /// Changes the store; refuses at once what it could not do just now.
+    fn write<T>(&self, work: impl FnOnce(&mut dyn Store) -> Result<T>) -> Result<T> {
+        self.demand_store(&self.writer)?;
+        self.note(self.writer.ask(work))
+    }
+
+    /// Reads the store.
+    fn read<T>(&self, work: impl FnOnce(&mut dyn Store) -> Result<T>) -> Result<T> {
+        let desk = self.reader.as_ref().unwrap_or(&self.writer);
+        self.demand_store(desk)?;
+        // What takes long for one reader is not the store's trouble.
+        desk.ask(work)
+    }
+
+    fn demand_store(&self, desk: &Desk) -> Result<()> {
+        match lock(&self.trouble).clone() {
+            Some(problem) => Err(Error::Away { store: desk.name().to_owned(), problem }),
+            None => Ok(()),
+        }
     }
 
     /// Brings what changed in the store into the index.
@@ -287,24 +319,42 @@ impl Shared {
         })
     }
 
-    /// Keeps in mind whether the store is away.
+    /// Keeps in mind that the store is away; whoever follows it finds out when it is back.
     fn note<T>(&self, result: Result<T>) -> Result<T> {
-        let trouble = match &result {
-            Err(Error::Away { problem, .. }) => Some(problem.clone()),
-            _ => None,
-        };
-        *lock(&self.trouble) = trouble;
+        match &result {
+            Err(Error::Away { problem, .. }) => *lock(&self.trouble) = Some(problem.clone()),
+            Err(error @ (Error::NotThere { .. } | Error::NotAStore { .. } | Error::Newer { .. })) => {
+                *lock(&self.trouble) = Some(error.to_string());
+            }
+            _ => {}
+        }
         result
+    }
+
+    /// What is done all the time: brings what others changed into the index, and uses to the store. A store that was away is
+    /// back when it can be written to.
+    fn follow(&self, store: &mut dyn Store) -> Result<()> {
+        if self.reader.is_some() {
+            self.catch_up(store)?;
+        }
+        self.write_uses(store)?;
+        if lock(&self.trouble).is_some() {
+            store.check()?;
+            *lock(&self.trouble) = None;
+        }
+        Ok(())
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let store = self.store.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let store = self.writer.clear();
+        let reader = self.reader.as_mut().and_then(Desk::clear);
         let uses: Vec<(u64, u64)> = lock(&self.uses).drain().collect();
         let Some(mut store) = store else { return };
-        // On a thread of its own: to close a connection to PostgreSQL is not allowed on those of an async runtime.
+        // On a thread of its own: to ask PostgreSQL is not allowed on those of an async runtime.
         let close = move || {
+            drop(reader);
             if !uses.is_empty() {
                 // Nobody is left to be told.
                 let _ = store.count_uses(&uses);
@@ -366,8 +416,8 @@ impl From<Found<'_>> for Known {
     }
 }
 
-/// Reads all concepts on this thread and indexes them on another; with the number to ask for news with.
-fn load(store: &mut dyn Store) -> Result<(Index, u64)> {
+/// Reads all concepts on this thread and indexes them on another; with the mark to ask for news with.
+fn load(store: &mut dyn Store) -> Result<(Index, Mark)> {
     let capacity = store.count()? as usize;
     std::thread::scope(|scope| {
         let (sender, receiver) = std::sync::mpsc::sync_channel::<Portion>(8);
@@ -392,26 +442,19 @@ fn load(store: &mut dyn Store) -> Result<(Index, u64)> {
 }
 
 /// Follows the journal until nobody has the memory any more.
-fn follow(shared: Weak<Shared>, mut follower: Option<Box<dyn Store>>) -> Result<()> {
+fn follow(shared: Weak<Shared>, follower: Option<Desk>) -> Result<()> {
     let thread = std::thread::Builder::new().name("meno-memory".to_owned());
     let spawned = thread.spawn(move || {
         loop {
             std::thread::sleep(INTERVAL);
             let Some(shared) = shared.upgrade() else { return };
+            let desk = follower.as_ref().unwrap_or(&shared.writer);
             // Whatever goes wrong, it is tried again; a store that is away is told by `Memory::trouble`.
-            let _ = match &mut follower {
-                Some(store) => shared
-                    .note(shared.catch_up(store.as_mut()).and_then(|()| shared.write_uses(store.as_mut()))),
-                None => shared.ask(|store| shared.write_uses(store)),
-            };
+            let _ = shared.note(desk.ask(|store| shared.follow(store)));
         }
     });
     match spawned {
         Ok(_) => Ok(()),
         Err(error) => Err(Error::Database { store: "a thread".to_owned(), source: Box::new(error) }),
     }
-}
-
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

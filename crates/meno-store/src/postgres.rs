@@ -1,26 +1,26 @@
 //! PostgreSQL: one database, for many servers.
 //!
 //! Writers take an advisory lock, so that changes are committed in the order of their numbers and whoever follows the
-//! journal misses none. A connection that was lost is made anew when it is next needed. Connections are not encrypted:
-//! they are for a socket, a private network or a tunnel.
+//! journal misses none. Everything that is asked has a deadline; a connection that was lost or does not answer is left and
+//! made anew when it is next needed.
 
 use std::collections::HashMap;
+use std::future::Future;
+use std::pin::pin;
 use std::time::Duration;
 
-use postgres::error::SqlState;
-use postgres::fallible_iterator::FallibleIterator;
-use postgres::types::ToSql;
-use postgres::{Client, Config, NoTls, Statement};
+use futures_util::TryStreamExt;
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config, NoTls, Statement};
 
 use crate::schema::{self, Ddl};
-use crate::sql::{Backend, Row, Sql, Value};
+use crate::sql::{Backend, PATIENCE, Row, Sql, Value};
 use crate::{Access, Error, Result};
 
 /// How long it may take to connect.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// How long a statement may take, waiting for other writers included, in milliseconds.
-const STATEMENT_TIMEOUT: u32 = 60_000;
+const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Any number that other programs hardly use: `meno` in ASCII.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(1835363951)";
@@ -29,27 +29,87 @@ pub(crate) struct Postgres {
     config: Config,
     name: String,
     access: Access,
+    patience: Duration,
     link: Option<Link>,
 }
 
-/// A connection, and the statements that it knows.
+/// A connection, what drives it, and the statements that it knows.
 struct Link {
+    /// There until this is dropped.
+    runtime: Option<Runtime>,
     client: Client,
     statements: HashMap<&'static str, Statement>,
+    patience: Duration,
+}
+
+impl Drop for Link {
+    /// Waits for nobody: a database that does not answer is not told goodbye.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Link {
+    fn open(config: &Config, name: &str, patience: Duration) -> Result<Self> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime =
+            runtime.map_err(|error| Error::Database { store: name.to_owned(), source: Box::new(error) })?;
+        let connected = runtime.block_on(async {
+            tokio::time::timeout(CONNECT_PATIENCE.min(patience), config.connect(NoTls)).await
+        });
+        let (client, connection) = match connected {
+            Ok(connected) => connected.map_err(|error| failed(name, error))?,
+            Err(_) => return Err(silent(name)),
+        };
+        runtime.spawn(connection);
+        Ok(Link { runtime: Some(runtime), client, statements: HashMap::new(), patience })
+    }
+
+    /// What the database answers, if it does so in time.
+    fn wait<T>(
+        &self,
+        name: &str,
+        answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T> {
+        let runtime = self.runtime.as_ref().expect("it is there until this is dropped");
+        let answer = async { tokio::time::timeout(self.patience, answer).await };
+        match runtime.block_on(answer) {
+            Ok(answer) => answer.map_err(|error| failed(name, error)),
+            Err(_) => Err(silent(name)),
+        }
+    }
+
+    /// The database gives up a little sooner, to say why.
+    fn set_patience(&mut self, name: &str, patience: Duration) -> Result<()> {
+        self.patience = patience;
+        self.run(name, &format!("SET statement_timeout = {}", patience.as_millis() * 4 / 5))
+    }
+
+    fn run(&self, name: &str, sql: &str) -> Result<()> {
+        self.wait(name, self.client.batch_execute(sql))
+    }
+}
+
+const SILENT: &str = "it did not answer in time";
+
+fn silent(name: &str) -> Error {
+    Error::Away { store: name.to_owned(), problem: SILENT.to_owned() }
 }
 
 impl Postgres {
     pub(crate) fn open(url: &str, access: Access) -> Result<Self> {
         let name = without_password(url);
-        let mut config: Config = url.parse().map_err(|error: postgres::Error| {
+        let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
             let problem = match std::error::Error::source(&error) {
                 Some(source) => format!("{error}: {source}"),
                 None => error.to_string(),
             };
             Error::NotAStore { store: name.clone(), problem }
         })?;
-        config.connect_timeout(PATIENCE).tcp_user_timeout(PATIENCE).application_name("meno");
-        let mut store = Postgres { config, name, access, link: None };
+        config.connect_timeout(CONNECT_PATIENCE).tcp_user_timeout(CONNECT_PATIENCE).application_name("meno");
+        let mut store = Postgres { config, name, access, patience: PATIENCE, link: None };
         store.link()?;
         // It was there once, so what comes back is not made anew.
         store.access = Access::Existing;
@@ -60,12 +120,13 @@ impl Postgres {
     fn link(&mut self) -> Result<&mut Link> {
         if self.link.as_ref().is_none_or(|link| link.client.is_closed()) {
             self.link = None;
-            let client = self.config.connect(NoTls).map_err(|error| failed(&self.name, error))?;
-            let mut link = Link { client, statements: HashMap::new() };
-            let timeout = format!("SET statement_timeout = {STATEMENT_TIMEOUT}");
-            link.client.batch_execute(&timeout).map_err(|error| failed(&self.name, error))?;
+            let mut link = Link::open(&self.config, &self.name, self.patience)?;
+            link.set_patience(&self.name, self.patience)?;
             let (name, access) = (&self.name, self.access);
-            transaction(&mut link, name, WRITE, |tables| schema::prepare(tables, name, access))?;
+            // Whoever only comes back does not wait for writers.
+            if !transaction(&mut link, name, READ, |tables| schema::is_current(tables))? {
+                transaction(&mut link, name, WRITE, |tables| schema::prepare(tables, name, access))?;
+            }
             self.link = Some(link);
         }
         Ok(self.link.as_mut().expect("it was just made"))
@@ -78,12 +139,15 @@ impl Postgres {
     ) -> Result<T> {
         let name = self.name.clone();
         // A server that went away and came back is noticed at the first statement: one more try before any work.
-        let is_dead = |link: &mut Link| link.client.is_valid(PATIENCE).is_err();
-        if begin == WRITE && self.link.as_mut().is_some_and(is_dead) {
+        if let Some(Err(error)) = self.link.as_ref().map(|link| link.run(&name, "")) {
             self.link = None;
+            if matches!(&error, Error::Away { problem, .. } if problem == SILENT) {
+                return Err(error);
+            }
         }
         let result = transaction(self.link()?, &name, begin, |tables| work(tables));
-        if matches!(result, Err(Error::Away { .. })) {
+        // A transaction that could not begin or end is left to the database with its connection.
+        if matches!(result, Err(Error::Away { .. } | Error::Busy { .. })) {
             self.link = None;
         }
         result
@@ -99,18 +163,23 @@ fn transaction<T>(
     begin: &[&str],
     work: impl FnOnce(&mut Tables<'_>) -> Result<T>,
 ) -> Result<T> {
-    for sql in begin {
-        link.client.batch_execute(sql).map_err(|error| failed(name, error))?;
+    for &sql in begin {
+        link.run(name, sql).map_err(|error| match error {
+            // The database answers, but others write.
+            Error::Away { store, problem } if sql == LOCK && problem != SILENT => Error::Busy { store },
+            error => error,
+        })?;
     }
     let result = work(&mut Tables { link, name });
     match result {
         Ok(result) => {
-            link.client.batch_execute("COMMIT").map_err(|error| failed(name, error))?;
+            link.run(name, "COMMIT")?;
             Ok(result)
         }
+        // A connection that is lost rolls back by itself.
+        Err(error @ Error::Away { .. }) => Err(error),
         Err(error) => {
-            // A connection that is lost has rolled back already.
-            let _ = link.client.batch_execute("ROLLBACK");
+            let _ = link.run(name, "ROLLBACK");
             Err(error)
         }
     }
@@ -119,6 +188,26 @@ fn transaction<T>(
 impl Backend for Postgres {
     fn name(&self) -> String {
         self.name.clone()
+    }
+
+    fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
+        let name = self.name.clone();
+        if self.link.as_mut().is_some_and(|link| link.set_patience(&name, patience).is_err()) {
+            self.link = None;
+        }
+    }
+
+    fn scrub(&mut self) -> Result<()> {
+        let name = self.name.clone();
+        let link = self.link()?;
+        link.patience = PATIENCE;
+        let result = ["SET statement_timeout = 0", "VACUUM FULL meno_concepts", "VACUUM FULL meno_changes"]
+            .into_iter()
+            .try_for_each(|sql| link.run(&name, sql));
+        // The next connection has the deadlines again.
+        self.link = None;
+        result
     }
 
     fn write<T>(&mut self, work: impl FnOnce(&mut dyn Sql) -> Result<T>) -> Result<T> {
@@ -140,7 +229,7 @@ impl Tables<'_> {
         if let Some(statement) = self.link.statements.get(sql) {
             return Ok(statement.clone());
         }
-        let statement = self.link.client.prepare(sql).map_err(|error| failed(self.name, error))?;
+        let statement = self.link.wait(self.name, self.link.client.prepare(sql))?;
         self.link.statements.insert(sql, statement.clone());
         Ok(statement)
     }
@@ -149,8 +238,8 @@ impl Tables<'_> {
 impl Sql for Tables<'_> {
     fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<()> {
         let statement = self.statement(sql)?;
-        let result = self.link.client.execute(&statement, &params(values));
-        result.map(|_| ()).map_err(|error| failed(self.name, error))
+        let params = params(values);
+        self.link.wait(self.name, self.link.client.execute(&statement, &params)).map(|_| ())
     }
 
     fn query(
@@ -160,9 +249,9 @@ impl Sql for Tables<'_> {
         each: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<()> {
         let statement = self.statement(sql)?;
-        let failed = |error| failed(self.name, error);
-        let mut rows = self.link.client.query_raw(&statement, params(values)).map_err(failed)?;
-        while let Some(row) = rows.next().map_err(failed)? {
+        let rows = self.link.wait(self.name, self.link.client.query_raw(&statement, params(values)))?;
+        let mut rows = pin!(rows);
+        while let Some(row) = self.link.wait(self.name, rows.try_next())? {
             each(&Answer { row, name: self.name })?;
         }
         Ok(())
@@ -171,7 +260,7 @@ impl Sql for Tables<'_> {
 
 impl Ddl for Tables<'_> {
     fn make(&mut self, sql: &str) -> Result<()> {
-        self.link.client.batch_execute(sql).map_err(|error| failed(self.name, error))
+        self.link.run(self.name, sql)
     }
 
     fn serial(&self) -> &'static str {
@@ -184,7 +273,7 @@ impl Ddl for Tables<'_> {
 }
 
 struct Answer<'a> {
-    row: postgres::Row,
+    row: tokio_postgres::Row,
     name: &'a str,
 }
 
@@ -208,7 +297,7 @@ fn params<'a>(values: &'a [Value<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {
     values.iter().map(param).collect()
 }
 
-fn failed(name: &str, error: postgres::Error) -> Error {
+fn failed(name: &str, error: tokio_postgres::Error) -> Error {
     let store = name.to_owned();
     let Some(said) = error.as_db_error() else {
         let source = std::error::Error::source(&error);

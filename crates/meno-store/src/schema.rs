@@ -1,33 +1,99 @@
 //! The tables, and how those of older programs become those of this one.
 //!
-//! `meno_concepts` has the concepts; everyone is the owner `''`. `meno_changes` has the journal: a row for each concept that
-//! a change touched, as JSON before and after; the rows of one change share a `batch`; a row that takes back another batch
-//! names it in `undoes`, which is 0 elsewhere. `meno_meta` has the schema's version under `schema` and under `trimmed` the
-//! last row that was dropped from the journal.
+//! `meno_concepts` has the concepts; everyone is the owner `''`. `meno_owners` has how many each owner has, and how many bytes
+//! they take. `meno_changes` has the journal: a row for each concept that a change touched, as JSON before and after, with its
+//! owner and with who changed it, by name and by role; the rows of one change share a `batch`; a row that takes back another
+//! batch names it in `undoes`, which is 0 elsewhere. What was erased leaves the numbers of concepts alone, as rows of the owner
+//! `*`. `meno_meta` has the schema's version under `schema`, under `trimmed` the last row that was dropped from the journal,
+//! and under `identity` a number that tells this store from others.
 
-use crate::sql::Sql;
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+
+use meno::memory::Concept;
+
+use crate::sql::{Sql, columns, from_json, size};
 use crate::{Access, Error, Result};
 
 /// The version of the tables that this program makes.
 pub const VERSION: i64 = MIGRATIONS.len() as i64;
 
+/// A step from one version to the next.
+enum Step {
+    Make(&'static str),
+    Fill(fn(&mut dyn Ddl) -> Result<()>),
+}
+use Step::{Fill, Make};
+
 /// How each version becomes the next, from none on. Never changed once released: there are stores of every version.
-const MIGRATIONS: [&[&str]; 2] = [
+const MIGRATIONS: [&[Step]; 3] = [
     &[
-        "CREATE TABLE meno_concepts (id {serial}, phrase TEXT NOT NULL, normal TEXT NOT NULL, slot TEXT NOT NULL,
+        Make("CREATE TABLE meno_concepts (id {serial}, phrase TEXT NOT NULL, normal TEXT NOT NULL, slot TEXT NOT NULL,
            value TEXT, owner TEXT NOT NULL, source TEXT, created BIGINT NOT NULL, updated BIGINT NOT NULL,
-           uses BIGINT NOT NULL)",
-        "CREATE UNIQUE INDEX meno_concepts_key ON meno_concepts (owner, normal, slot)",
-        "CREATE TABLE meno_changes (seq {serial}, batch BIGINT NOT NULL, undoes BIGINT NOT NULL, actor TEXT NOT NULL,
-           concept BIGINT NOT NULL, was TEXT, became TEXT, time BIGINT NOT NULL)",
-        "INSERT INTO meno_meta (name, value) VALUES ('trimmed', 0)",
+           uses BIGINT NOT NULL)"),
+        Make("CREATE UNIQUE INDEX meno_concepts_key ON meno_concepts (owner, normal, slot)"),
+        Make("CREATE TABLE meno_changes (seq {serial}, batch BIGINT NOT NULL, undoes BIGINT NOT NULL,
+           actor TEXT NOT NULL, concept BIGINT NOT NULL, was TEXT, became TEXT, time BIGINT NOT NULL)"),
+        Make("INSERT INTO meno_meta (name, value) VALUES ('trimmed', 0)"),
     ],
     // What undo looks for.
     &[
-        "CREATE INDEX meno_changes_batch ON meno_changes (batch)",
-        "CREATE INDEX meno_changes_undoes ON meno_changes (undoes)",
+        Make("CREATE INDEX meno_changes_batch ON meno_changes (batch)"),
+        Make("CREATE INDEX meno_changes_undoes ON meno_changes (undoes)"),
+    ],
+    &[
+        Make("ALTER TABLE meno_changes ADD COLUMN role TEXT NOT NULL DEFAULT 'user'"),
+        Make("ALTER TABLE meno_changes ADD COLUMN owner TEXT NOT NULL DEFAULT ''"),
+        // Everyone and admins had the same empty name: nobody can tell whose these were, so nobody takes them back.
+        Make("UPDATE meno_changes SET role = 'unknown' WHERE actor = ''"),
+        Fill(fill_owners_of_changes),
+        Make("CREATE INDEX meno_changes_owner ON meno_changes (owner, seq)"),
+        Make("CREATE TABLE meno_owners (owner TEXT NOT NULL PRIMARY KEY, concepts BIGINT NOT NULL,
+           bytes BIGINT NOT NULL)"),
+        Fill(fill_owners),
+        Fill(give_identity),
     ],
 ];
+
+/// Says of each change whose concept it changed.
+fn fill_owners_of_changes(sql: &mut dyn Ddl) -> Result<()> {
+    let mut owners = Vec::new();
+    let changes = "SELECT seq, coalesce(became, was) FROM meno_changes";
+    sql.query(changes, &[], &mut |row| {
+        if let Some(text) = row.text(1)? {
+            let concept: Concept = from_json(text, "the journal")?;
+            owners.push((row.number(0)?, concept.owner));
+        }
+        Ok(())
+    })?;
+    for (seq, owner) in owners.iter().filter_map(|(seq, owner)| Some((*seq, owner.user()?))) {
+        sql.execute("UPDATE meno_changes SET owner = $1 WHERE seq = $2", &[owner.into(), seq.into()])?;
+    }
+    Ok(())
+}
+
+/// Counts the concepts of each owner.
+fn fill_owners(sql: &mut dyn Ddl) -> Result<()> {
+    let mut owners: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    sql.query(concat!("SELECT ", columns!(), " FROM meno_concepts"), &[], &mut |row| {
+        let concept = crate::sql::concept(row)?;
+        let (n, bytes) = owners.entry(concept.owner.user().unwrap_or("").to_owned()).or_default();
+        *n += 1;
+        *bytes += size(&concept);
+        Ok(())
+    })?;
+    for (owner, (n, bytes)) in owners {
+        let values = [owner.as_str().into(), n.into(), bytes.into()];
+        sql.execute("INSERT INTO meno_owners (owner, concepts, bytes) VALUES ($1, $2, $3)", &values)?;
+    }
+    Ok(())
+}
+
+/// A number that no other store has, so that whoever follows this one notices when there is another in its place.
+fn give_identity(sql: &mut dyn Ddl) -> Result<()> {
+    let identity = RandomState::new().hash_one(0) >> 1;
+    sql.execute("INSERT INTO meno_meta (name, value) VALUES ('identity', $1)", &[identity.into()])
+}
 
 const META: &str =
     "CREATE TABLE IF NOT EXISTS meno_meta (name TEXT NOT NULL PRIMARY KEY, value BIGINT NOT NULL)";
@@ -40,6 +106,11 @@ pub(crate) trait Ddl: Sql {
     fn serial(&self) -> &'static str;
     /// Whether there is a table of this name.
     fn has_table(&mut self, name: &'static str) -> Result<bool>;
+}
+
+/// Whether the tables are of this program's version.
+pub(crate) fn is_current(sql: &mut dyn Ddl) -> Result<bool> {
+    Ok(version(sql)? == VERSION)
 }
 
 /// Brings the tables to this program's version, or says why not.
@@ -67,9 +138,14 @@ fn migrate(sql: &mut dyn Ddl, from: i64, to: i64) -> Result<()> {
         return Ok(());
     }
     sql.make(META)?;
-    for statement in MIGRATIONS[from as usize..to as usize].iter().copied().flatten() {
-        let statement = statement.replace("{serial}", sql.serial());
-        sql.make(&statement)?;
+    for step in MIGRATIONS[from as usize..to as usize].iter().copied().flatten() {
+        match step {
+            Make(statement) => {
+                let statement = statement.replace("{serial}", sql.serial());
+                sql.make(&statement)?;
+            }
+            Fill(fill) => fill(sql)?,
+        }
     }
     sql.execute("DELETE FROM meno_meta WHERE name = 'schema'", &[])?;
     sql.execute("INSERT INTO meno_meta (name, value) VALUES ('schema', $1)", &[(to as u64).into()])

@@ -1,5 +1,7 @@
 //! The little that is asked of a database.
 
+use std::time::Duration;
+
 use meno::memory::{Concept, Owner};
 use serde::de::DeserializeOwned;
 
@@ -81,6 +83,9 @@ pub(crate) trait Sql {
     }
 }
 
+/// How long a database may take to give something, if nobody says otherwise.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
 /// A database with transactions.
 pub(crate) trait Backend: Send {
     /// What it is called in messages, without passwords.
@@ -88,6 +93,12 @@ pub(crate) trait Backend: Send {
 
     /// Runs `work` in one transaction, of which there is one at a time; nothing of it stays if it fails.
     fn write<T>(&mut self, work: impl FnOnce(&mut dyn Sql) -> Result<T>) -> Result<T>;
+
+    /// How long it may take to give something from now on; then it counts as away.
+    fn set_patience(&mut self, patience: Duration);
+
+    /// Makes sure that what was deleted is not on the disk any more.
+    fn scrub(&mut self) -> Result<()>;
 
     /// Runs `work` in one transaction that sees the store as it was at one moment.
     fn read<T>(&mut self, work: impl FnOnce(&mut dyn Sql) -> Result<T>) -> Result<T>;
@@ -104,6 +115,16 @@ pub(crate) use columns;
 pub(crate) fn from_json<T: DeserializeOwned>(text: &str, place: &str) -> Result<T> {
     serde_json::from_str(text)
         .map_err(|error| Error::Database { store: place.to_owned(), source: Box::new(error) })
+}
+
+/// How many bytes a concept takes, about.
+pub(crate) fn size(concept: &Concept) -> u64 {
+    let words = |texts: &[String]| texts.iter().map(|text| text.len() + 3).sum::<usize>();
+    let source = concept.source.as_ref();
+    let source =
+        source.map_or(0, |source| words(&source.words) + words(&source.labels) + source.intent.len());
+    let value = concept.value.as_ref().map_or(0, String::len);
+    (concept.phrase.len() + concept.normal.len() + concept.slot.len() + value + source) as u64
 }
 
 /// Reads what [`columns`] names.

@@ -1,50 +1,154 @@
 //! SQLite: one file, for one machine.
 //!
 //! In WAL mode with `synchronous = FULL`: a change is on disk when it is acknowledged, and other processes read on while it
-//! is made.
+//! is made. What is deleted is overwritten with zeros. A file that was deleted or replaced while it was open takes no more
+//! changes: the one that stands there now is opened.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
 
 use crate::schema::{self, Ddl};
-use crate::sql::{Backend, Row, Sql, Value};
+use crate::sql::{Backend, PATIENCE, Row, Sql, Value};
 use crate::{Access, Error, Result};
 
-/// How long a change waits for those of other processes.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// So many instructions of a statement between two looks at the clock.
+const INSTRUCTIONS: i32 = 10_000;
+
+/// The name of a store that is in no file.
+const IN_MEMORY: &str = ":memory:";
 
 pub(crate) struct Sqlite {
     connection: Connection,
     path: PathBuf,
+    /// The files as they were opened; `None` in memory.
+    files: Option<Files>,
+    deadline: Deadline,
+}
+
+/// When a statement is to have given something, for a handler that SQLite calls.
+#[derive(Clone)]
+struct Deadline {
+    patience: Duration,
+    start: Instant,
+    /// In milliseconds after the start.
+    at: Arc<AtomicU64>,
+}
+
+impl Deadline {
+    fn new(patience: Duration) -> Self {
+        Deadline { patience, start: Instant::now(), at: Arc::default() }
+    }
+
+    fn renew(&self) {
+        let at = (self.start.elapsed() + self.patience).as_millis() as u64;
+        self.at.store(at, Ordering::Relaxed);
+    }
+
+    fn is_over(&self) -> bool {
+        self.start.elapsed().as_millis() as u64 > self.at.load(Ordering::Relaxed)
+    }
+}
+
+/// Which files a database is in, by what tells files apart whatever their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Files {
+    main: FileId,
+    log: Option<FileId>,
+}
+
+type FileId = (u64, u64);
+
+#[cfg(unix)]
+fn file_id(path: &Path) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// Elsewhere a file that is open cannot be deleted or replaced.
+#[cfg(not(unix))]
+fn file_id(path: &Path) -> Option<FileId> {
+    path.exists().then_some((0, 0))
+}
+
+/// A file that belongs to a database: its log, or the index of that.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }
 
 impl Sqlite {
     pub(crate) fn open(path: &Path, access: Access) -> Result<Self> {
-        if access == Access::Existing && !path.exists() {
-            return Err(Error::NotThere { store: path.display().to_string() });
+        Sqlite::open_for(path, access, PATIENCE)
+    }
+
+    fn open_for(path: &Path, access: Access, patience: Duration) -> Result<Self> {
+        let name = path.display().to_string();
+        let is_file = path.as_os_str() != IN_MEMORY;
+        if is_file && !path.exists() {
+            if access == Access::Existing {
+                return Err(Error::NotThere { store: name });
+            }
+            make_private(path)
+                .map_err(|error| Error::Database { store: name.clone(), source: error.into() })?;
         }
+        let deadline = Deadline::new(patience);
+        deadline.renew();
+        let watched = deadline.clone();
         let open = || -> rusqlite::Result<Connection> {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
                 | OpenFlags::SQLITE_OPEN_CREATE
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let connection = Connection::open_with_flags(path, flags)?;
-            connection.busy_timeout(PATIENCE)?;
+            let mut connection = Connection::open_with_flags(path, flags)?;
+            connection.busy_timeout(patience)?;
+            connection.progress_handler(INSTRUCTIONS, Some(move || watched.is_over()))?;
             connection.pragma_update(None, "synchronous", "FULL")?;
+            connection.pragma_update(None, "secure_delete", "ON")?;
             connection.set_prepared_statement_cache_capacity(64);
             Ok(connection)
         };
-        let connection = open().map_err(|error| failed(&path.display().to_string(), error))?;
-        let mut store = Sqlite { connection, path: path.to_owned() };
+        let connection = open().map_err(|error| failed(&name, error))?;
+        let mut store = Sqlite { connection, path: path.to_owned(), files: None, deadline };
         store.demand_own(access)?;
-        let name = Backend::name(&store);
         // It is kept in the file, so only in one that is ours.
         let wal = store.connection.pragma_update(None, "journal_mode", "WAL");
         wal.map_err(|error| failed(&name, error))?;
         store.transaction("BEGIN IMMEDIATE", |tables| schema::prepare(tables, &name, access))?;
+        if is_file && let Some(main) = file_id(path) {
+            store.files = Some(Files { main, log: file_id(&beside(path, "-wal")) });
+        }
         Ok(store)
+    }
+
+    /// Opens what stands where the file stood, if that is another one.
+    fn demand_same_file(&mut self) -> Result<()> {
+        let Some(files) = self.files else { return Ok(()) };
+        if file_id(&self.path) == Some(files.main) {
+            return Ok(());
+        }
+        let away = |problem: &str| Error::Away {
+            store: self.path.display().to_string(),
+            problem: problem.to_owned(),
+        };
+        if !self.path.exists() {
+            return Err(away("the file is gone"));
+        }
+        // The log of a file that is gone would be taken for that of the new one.
+        let log = beside(&self.path, "-wal");
+        if files.log.is_some() && file_id(&log) == files.log {
+            let _ = std::fs::remove_file(log);
+            let _ = std::fs::remove_file(beside(&self.path, "-shm"));
+        }
+        let other = Sqlite::open_for(&self.path, Access::Existing, self.deadline.patience)
+            .map_err(|error| away(&format!("the file was replaced: {error}")))?;
+        // Closing it would touch files of the same names, which are not its own.
+        std::mem::forget(std::mem::replace(self, other));
+        Ok(())
     }
 
     /// Refuses the file of another program.
@@ -69,10 +173,13 @@ impl Sqlite {
     }
 
     fn transaction<T>(&mut self, begin: &str, work: impl FnOnce(&mut Tables<'_>) -> Result<T>) -> Result<T> {
+        self.demand_same_file()?;
+        self.deadline.renew();
         let name = Backend::name(self);
         let run = |sql: &str| self.connection.execute_batch(sql).map_err(|error| failed(&name, error));
         run(begin)?;
-        let result = work(&mut Tables { connection: &self.connection, name: &name });
+        let result =
+            work(&mut Tables { connection: &self.connection, name: &name, deadline: &self.deadline });
         let result = result.and_then(|result| run("COMMIT").map(|()| result));
         if result.is_err() {
             // Nothing is open any more if the database itself gave up.
@@ -87,8 +194,32 @@ impl Backend for Sqlite {
         self.path.display().to_string()
     }
 
+    fn set_patience(&mut self, patience: Duration) {
+        self.deadline.patience = patience;
+        // It fails in no case: the connection is open.
+        let _ = self.connection.busy_timeout(patience);
+    }
+
     fn write<T>(&mut self, work: impl FnOnce(&mut dyn Sql) -> Result<T>) -> Result<T> {
-        self.transaction("BEGIN IMMEDIATE", |tables| work(tables))
+        let result = self.transaction("BEGIN IMMEDIATE", |tables| work(tables))?;
+        // What was written to a file that went away meanwhile is lost.
+        if self.files.is_some_and(|files| file_id(&self.path) != Some(files.main)) {
+            let problem = "the file went away while it was written to".to_owned();
+            return Err(Error::Away { store: Backend::name(self), problem });
+        }
+        Ok(result)
+    }
+
+    fn scrub(&mut self) -> Result<()> {
+        let name = Backend::name(self);
+        self.connection.progress_handler(0, None::<fn() -> bool>).map_err(|error| failed(&name, error))?;
+        // The log has what was there before, and pages of older programs were not overwritten.
+        let result = self
+            .connection
+            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+        let watched = self.deadline.clone();
+        let _ = self.connection.progress_handler(INSTRUCTIONS, Some(move || watched.is_over()));
+        result.map_err(|error| failed(&name, error))
     }
 
     fn read<T>(&mut self, work: impl FnOnce(&mut dyn Sql) -> Result<T>) -> Result<T> {
@@ -96,13 +227,37 @@ impl Backend for Sqlite {
     }
 }
 
+impl Drop for Sqlite {
+    /// Whoever copies the one file has everything.
+    fn drop(&mut self) {
+        self.deadline.renew();
+        // If others read it just now, the last of them does it.
+        let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+    }
+}
+
+/// Makes an empty file that only its owner reads and writes; concepts are private.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        // Another process was faster.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        opened => opened.map(drop),
+    }
+}
+
 struct Tables<'a> {
     connection: &'a Connection,
     name: &'a str,
+    deadline: &'a Deadline,
 }
 
 impl Sql for Tables<'_> {
     fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<()> {
+        self.deadline.renew();
         let run = || self.connection.prepare_cached(sql)?.execute(params_from_iter(values));
         run().map(|_| ()).map_err(|error| failed(self.name, error))
     }
@@ -115,8 +270,10 @@ impl Sql for Tables<'_> {
     ) -> Result<()> {
         let failed = |error| failed(self.name, error);
         let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
+        self.deadline.renew();
         let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
+            self.deadline.renew();
             each(&Answer { row, name: self.name })?;
         }
         Ok(())
@@ -167,10 +324,14 @@ impl ToSql for Value<'_> {
 
 fn failed(name: &str, error: rusqlite::Error) -> Error {
     let store = name.to_owned();
+    let away = |problem: &str| Error::Away { store: store.clone(), problem: problem.to_owned() };
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            Error::Away { store, problem: "other processes are writing to it".to_owned() }
-        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { store },
+        Some(ErrorCode::OperationInterrupted) => away("it did not answer in time"),
+        Some(ErrorCode::DiskFull) => away("the disk is full"),
+        Some(ErrorCode::ReadOnly) => away("it can only be read"),
+        Some(ErrorCode::SystemIoFailure) => away("the disk failed"),
+        Some(ErrorCode::DatabaseCorrupt) => away("the file is damaged"),
         Some(ErrorCode::NotADatabase) => {
             Error::NotAStore { store, problem: "it is not an SQLite file".to_owned() }
         }

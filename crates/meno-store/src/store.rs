@@ -1,19 +1,59 @@
 //! What a store does, written once for every database.
 
+use std::time::Duration;
+
 use meno::memory::{Concept, Draft, Entry, Owner};
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::journal::Batch;
-use crate::sql::{Backend, Row, columns, concept};
+use crate::sql::{Backend, Row, Sql, columns, concept, from_json};
 
-/// Who asks: what may be seen and changed.
+/// Who asks: what may be seen and changed, and under whose name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// Sees and changes the concepts of all users.
-    All,
-    /// Sees the owner's concepts and everyone's, changes the owner's.
-    Of(Owner),
+pub struct Scope {
+    /// The admin who acts; `None` if the owner does.
+    admin: Option<String>,
+    /// Whose concepts are changed; `None` for those of all, which only an admin changes.
+    owner: Option<Owner>,
+    quota: Option<Quota>,
+}
+
+/// How much an owner may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// Concepts.
+    pub concepts: u64,
+    /// Bytes of their texts.
+    pub bytes: u64,
+}
+
+/// How much there was of an owner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Erased {
+    /// Concepts.
+    pub concepts: u64,
+    /// Rows of the journal.
+    pub changes: u64,
+}
+
+/// A row of the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entered {
+    /// Its number.
+    pub seq: u64,
+    /// The change that it is a part of.
+    pub batch: u64,
+    /// The change that this one takes back; 0 for none.
+    pub undoes: u64,
+    /// What the actor was: `user` or `admin`, or `unknown` in an old store.
+    pub role: String,
+    /// Who made the change; empty for everyone.
+    pub actor: String,
+    /// When, in milliseconds since 1970.
+    pub time: u64,
+    /// What it did.
+    pub change: Change,
 }
 
 /// A change to be made.
@@ -77,12 +117,21 @@ impl Default for Query {
     }
 }
 
+/// How far somebody has followed the journal of a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// Which store it is.
+    pub store: u64,
+    /// The last row that was seen.
+    pub seq: u64,
+}
+
 /// What happened since somebody looked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
-    /// These concepts are now as they stand here, or gone; and the number to ask with the next time.
-    Changed(Vec<(u64, Option<Concept>)>, u64),
-    /// More than the journal still has: everything must be read anew.
+    /// These concepts are now as they stand here, or gone; and the mark to ask with the next time.
+    Changed(Vec<(u64, Option<Concept>)>, Mark),
+    /// More than the journal still has, or it is another store: everything must be read anew.
     Everything,
 }
 
@@ -94,7 +143,8 @@ pub trait Store: Send {
     /// Makes some edits, all or none.
     fn edit(&mut self, scope: &Scope, edits: Vec<Edit>, time: u64) -> Result<Vec<Change>>;
 
-    /// Takes back the last change of the scope; the changes that this took, none if nothing was left to take back.
+    /// Takes back the last change that was made in this scope by the same actor; the changes that this took, none if nothing was
+    /// left to take back.
     fn undo(&mut self, scope: &Scope, time: u64) -> Result<Vec<Change>>;
 
     /// Concepts in the order of their ids.
@@ -106,11 +156,23 @@ pub trait Store: Send {
     /// How many concepts there are in all.
     fn count(&mut self) -> Result<u64>;
 
-    /// All concepts as an index needs them, and the number to ask for news with.
-    fn entries(&mut self, each: &mut dyn FnMut(Entry<'_>)) -> Result<u64>;
+    /// Takes away the concepts of an owner and all that the journal has of them, from the disk too.
+    fn erase(&mut self, scope: &Scope, owner: &Owner, time: u64) -> Result<Erased>;
 
-    /// What was changed since a number was given, by whatever process.
-    fn news(&mut self, since: u64) -> Result<News>;
+    /// What the journal has of an owner, after a row, at most so many rows.
+    fn journal(&mut self, owner: &Owner, after: u64, limit: u64) -> Result<Vec<Entered>>;
+
+    /// Fails if nothing can be written now.
+    fn check(&mut self) -> Result<()>;
+
+    /// All concepts as an index needs them, and the mark to ask for news with.
+    fn entries(&mut self, each: &mut dyn FnMut(Entry<'_>)) -> Result<Mark>;
+
+    /// What was changed since a mark was given, by whatever process.
+    fn news(&mut self, since: Mark) -> Result<News>;
+
+    /// How long the database may take to give something from now on; then it counts as away.
+    fn set_patience(&mut self, patience: Duration);
 
     /// Adds to the number of times that concepts were used. Not a change: it is not undone, and no news.
     fn count_uses(&mut self, uses: &[(u64, u64)]) -> Result<()>;
@@ -129,6 +191,41 @@ impl<B: Backend> Store for B {
         self.write(|sql| Batch::new(sql, scope, time)?.undo())
     }
 
+    fn erase(&mut self, scope: &Scope, owner: &Owner, time: u64) -> Result<Erased> {
+        let erased = self.write(|sql| Batch::new(sql, scope, time)?.erase(owner))?;
+        self.scrub()?;
+        Ok(erased)
+    }
+
+    fn journal(&mut self, owner: &Owner, after: u64, limit: u64) -> Result<Vec<Entered>> {
+        let sql = "SELECT seq, batch, undoes, role, actor, time, was, became FROM meno_changes
+                     WHERE owner = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+        let name = owner.user().unwrap_or("");
+        let mut rows = Vec::new();
+        self.read(|tables| {
+            tables.query(sql, &[name.into(), after.into(), limit.into()], &mut |row| {
+                let concept = |column: usize| -> Result<Option<Concept>> {
+                    row.text(column)?.map(|text| from_json(text, "the journal")).transpose()
+                };
+                rows.push(Entered {
+                    seq: row.number(0)?,
+                    batch: row.number(1)?,
+                    undoes: row.number(2)?,
+                    role: row.string(3)?,
+                    actor: row.string(4)?,
+                    time: row.number(5)?,
+                    change: Change { before: concept(6)?, after: concept(7)? },
+                });
+                Ok(())
+            })
+        })?;
+        Ok(rows)
+    }
+
+    fn check(&mut self) -> Result<()> {
+        self.write(|sql| sql.execute("UPDATE meno_meta SET value = value WHERE name = 'schema'", &[]))
+    }
+
     fn list(&mut self, scope: &Scope, query: &Query) -> Result<Vec<Concept>> {
         // A part is contained if the text changes without it; the databases' own functions for it have different names.
         let sql = concat!(
@@ -144,7 +241,7 @@ impl<B: Backend> Store for B {
         let values = [
             query.after.into(),
             scope.kind().into(),
-            scope.actor().into(),
+            scope.owner_name().into(),
             query.slot.as_str().into(),
             normal.as_str().into(),
             query.text.trim().into(),
@@ -163,7 +260,11 @@ impl<B: Backend> Store for B {
         self.read(|sql| sql.number("SELECT count(*) FROM meno_concepts", &[]))
     }
 
-    fn entries(&mut self, each: &mut dyn FnMut(Entry<'_>)) -> Result<u64> {
+    fn set_patience(&mut self, patience: Duration) {
+        Backend::set_patience(self, patience);
+    }
+
+    fn entries(&mut self, each: &mut dyn FnMut(Entry<'_>)) -> Result<Mark> {
         let mut give = |row: &dyn Row| -> Result<()> {
             each(Entry {
                 id: row.number(0)?,
@@ -176,11 +277,11 @@ impl<B: Backend> Store for B {
         };
         self.read(|sql| {
             sql.query("SELECT id, phrase, slot, value, owner FROM meno_concepts", &[], &mut give)?;
-            sql.number(LAST, &[])
+            mark(sql)
         })
     }
 
-    fn news(&mut self, since: u64) -> Result<News> {
+    fn news(&mut self, since: Mark) -> Result<News> {
         let sql = concat!(
             "SELECT ",
             columns!(),
@@ -188,15 +289,15 @@ impl<B: Backend> Store for B {
                GROUP BY concept) AS changes LEFT JOIN meno_concepts ON id = changed ORDER BY seq"
         );
         self.read(|tables| {
-            let last = tables.number(LAST, &[])?;
+            let last = mark(tables)?;
             let trimmed = tables.number("SELECT value FROM meno_meta WHERE name = 'trimmed'", &[])?;
             // A journal that ends earlier than it did is that of a store which was put back to an older state.
-            if since < trimmed || last < since {
+            if since.store != last.store || since.seq < trimmed || last.seq < since.seq {
                 return Ok(News::Everything);
             }
             let mut changed = Vec::new();
-            if last > since {
-                tables.query(sql, &[since.into()], &mut |row| {
+            if last != since {
+                tables.query(sql, &[since.seq.into()], &mut |row| {
                     let is_there = row.text(1)?.is_some();
                     changed.push((row.number(10)?, is_there.then(|| concept(row)).transpose()?));
                     Ok(())
@@ -217,13 +318,43 @@ impl<B: Backend> Store for B {
     }
 }
 
-const LAST: &str =
-    "SELECT coalesce(max(seq), (SELECT value FROM meno_meta WHERE name = 'trimmed')) FROM meno_changes";
+/// The end of the journal.
+fn mark(sql: &mut dyn Sql) -> Result<Mark> {
+    const LAST: &str = "SELECT coalesce(max(seq), 0) FROM meno_changes";
+    let [trimmed, store] = ["trimmed", "identity"]
+        .map(|name| sql.number("SELECT value FROM meno_meta WHERE name = $1", &[name.into()]));
+    Ok(Mark { store: store?, seq: sql.number(LAST, &[])?.max(trimmed?) })
+}
 
 impl Scope {
-    /// The scope of a user by name; without one, of what is everyone's.
+    /// A user, who sees what is everyone's and its own, and changes its own; without a name, whoever changes what is everyone's.
     pub fn of(user: Option<&str>) -> Scope {
-        Scope::Of(Owner::from(user.map(str::to_owned)))
+        Scope::own(Owner::from(user.map(str::to_owned)))
+    }
+
+    /// An owner, who sees what is everyone's and its own, and changes its own.
+    pub fn own(owner: Owner) -> Scope {
+        Scope { admin: None, owner: Some(owner), quota: None }
+    }
+
+    /// An admin, who sees and changes the concepts of all users.
+    pub fn admin(name: &str) -> Scope {
+        Scope { admin: Some(name.to_owned()), owner: None, quota: None }
+    }
+
+    /// The same where only the concepts of this owner are changed.
+    pub fn within(self, owner: Owner) -> Scope {
+        Scope { owner: Some(owner), ..self }
+    }
+
+    /// The same where an owner may not have more than so much.
+    pub fn up_to(self, quota: Quota) -> Scope {
+        Scope { quota: Some(quota), ..self }
+    }
+
+    /// The owner whose concepts are changed; `None` for those of all.
+    pub fn owner(&self) -> Option<&Owner> {
+        self.owner.as_ref()
     }
 
     /// Whether a concept of this owner may be seen.
@@ -233,22 +364,30 @@ impl Scope {
 
     /// Whether a concept of this owner may be changed.
     pub fn changes(&self, owner: &Owner) -> bool {
-        match self {
-            Scope::All => true,
-            Scope::Of(user) => user == owner,
-        }
+        self.owner.as_ref().is_none_or(|own| own == owner)
+    }
+
+    pub(crate) fn quota(&self) -> Option<Quota> {
+        self.quota
     }
 
     /// `all` or `one`, for statements.
     pub(crate) fn kind(&self) -> &'static str {
-        if *self == Scope::All { "all" } else { "one" }
+        if self.owner.is_none() { "all" } else { "one" }
+    }
+
+    /// The name of the owner, for statements.
+    pub(crate) fn owner_name(&self) -> &str {
+        self.owner.as_ref().and_then(Owner::user).unwrap_or("")
+    }
+
+    /// What the actor is, for the journal.
+    pub(crate) fn role(&self) -> &'static str {
+        if self.admin.is_some() { "admin" } else { "user" }
     }
 
     /// The name under which changes are written down.
     pub(crate) fn actor(&self) -> &str {
-        match self {
-            Scope::All => "",
-            Scope::Of(owner) => owner.user().unwrap_or(""),
-        }
+        self.admin.as_deref().unwrap_or(self.owner_name())
     }
 }

@@ -4,8 +4,8 @@ mod support;
 
 use meno::memory::{Concept, Draft, Owner, Source, normal_form};
 use meno_store::{
-    Access, Amendment, Edit, Error, News, Query, SCHEMA_VERSION, Scope, Store, open, read_concepts,
-    write_concepts,
+    Access, Amendment, Edit, Erased, Error, Mark, News, Query, Quota, SCHEMA_VERSION, Scope, Store, open,
+    read_concepts, write_concepts,
 };
 use support::{adds, create, draft, on_every_store, sql};
 
@@ -17,7 +17,7 @@ fn shown(concept: &Concept) -> String {
 }
 
 fn all(store: &mut dyn Store) -> Vec<String> {
-    store.list(&Scope::All, &Query::default()).unwrap().iter().map(shown).collect()
+    store.list(&Scope::admin("admin"), &Query::default()).unwrap().iter().map(shown).collect()
 }
 
 fn phrases(store: &mut dyn Store, user: Option<&str>, text: &str) -> Vec<String> {
@@ -34,28 +34,36 @@ fn concepts_are_added_changed_and_removed() {
     on_every_store(|location| {
         let mut store = create(location);
         assert!(all(&mut *store).is_empty());
-        store.edit(&Scope::All, adds(&["Red Moon|song", "home|place|anna|12 Elm Street"]), 100).unwrap();
+        store
+            .edit(&Scope::admin("admin"), adds(&["Red Moon|song", "home|place|anna|12 Elm Street"]), 100)
+            .unwrap();
         assert_eq!(
             all(&mut *store),
             ["1 Red Moon|song|-|- 100 100 0", "2 home|place|anna|12 Elm Street 100 100 0"]
         );
         // The same words and slot are the same concept.
-        store.edit(&Scope::All, adds(&["red  MOON!|song||Moon (red)", "red moon|album"]), 200).unwrap();
+        store
+            .edit(&Scope::admin("admin"), adds(&["red  MOON!|song||Moon (red)", "red moon|album"]), 200)
+            .unwrap();
         store.count_uses(&[(1, 2), (1, 3), (99, 1)]).unwrap();
         let id = 3;
         store
-            .edit(&Scope::All, vec![Edit::Amend { id, to: slot("movie") }, Edit::Remove { id: 2 }], 300)
+            .edit(
+                &Scope::admin("admin"),
+                vec![Edit::Amend { id, to: slot("movie") }, Edit::Remove { id: 2 }],
+                300,
+            )
             .unwrap();
         let expected = ["1 red  MOON!|song|-|Moon (red) 100 200 5", "3 red moon|movie|-|- 200 300 0"];
         assert_eq!(all(&mut *store), expected);
         let value = Amendment { value: Some(None), phrase: Some("Red Moons".into()), ..Amendment::default() };
-        store.edit(&Scope::All, vec![Edit::Amend { id: 1, to: value }], 400).unwrap();
+        store.edit(&Scope::admin("admin"), vec![Edit::Amend { id: 1, to: value }], 400).unwrap();
         assert_eq!(all(&mut *store)[0], "1 Red Moons|song|-|- 100 400 5");
         drop(store);
         let mut store = open(location, Access::Existing).unwrap();
         assert_eq!(all(&mut *store).len(), 2);
-        assert_eq!((store.count().unwrap(), store.concept(&Scope::All, 2).unwrap()), (2, None));
-        let concept = store.concept(&Scope::All, 1).unwrap().unwrap();
+        assert_eq!((store.count().unwrap(), store.concept(&Scope::admin("admin"), 2).unwrap()), (2, None));
+        let concept = store.concept(&Scope::admin("admin"), 1).unwrap().unwrap();
         assert_eq!(concept.normal, "red moons");
     });
 }
@@ -65,7 +73,9 @@ fn users_are_apart() {
     on_every_store(|location| {
         let mut store = create(location);
         let [anna, ben, nobody] = [Some("anna"), Some("ben"), None].map(Scope::of);
-        store.edit(&Scope::All, adds(&["home|place", "home|place|anna", "home|place|ben"]), 1).unwrap();
+        store
+            .edit(&Scope::admin("admin"), adds(&["home|place", "home|place|anna", "home|place|ben"]), 1)
+            .unwrap();
         let owners = |store: &mut dyn Store, scope: &Scope| -> Vec<Owner> {
             store.list(scope, &Query::default()).unwrap().into_iter().map(|concept| concept.owner).collect()
         };
@@ -90,7 +100,7 @@ fn users_are_apart() {
         assert_eq!(store.undo(&anna, 3).unwrap().len(), 1);
         assert!(store.undo(&anna, 3).unwrap().is_empty());
         assert!(store.undo(&ben, 3).unwrap().is_empty());
-        assert_eq!(store.undo(&Scope::All, 3).unwrap().len(), 3);
+        assert_eq!(store.undo(&Scope::admin("admin"), 3).unwrap().len(), 3);
         assert_eq!(store.count().unwrap(), 0);
     });
 }
@@ -101,16 +111,19 @@ fn edits_are_made_together_or_not_at_all() {
         let mut store = create(location);
         let mut edits = adds(&["red|song", "blue|song"]);
         edits.push(Edit::Remove { id: 77 });
-        assert!(matches!(store.edit(&Scope::All, edits, 1), Err(Error::NoConcept { id: 77 })));
+        assert!(matches!(store.edit(&Scope::admin("admin"), edits, 1), Err(Error::NoConcept { id: 77 })));
         let unfit = vec![Edit::Add(draft("red|song")), Edit::Add(Draft::default())];
-        assert!(matches!(store.edit(&Scope::All, unfit, 1), Err(Error::Engine(_))));
+        assert!(matches!(store.edit(&Scope::admin("admin"), unfit, 1), Err(Error::Engine(_))));
         assert_eq!(store.count().unwrap(), 0);
-        assert!(matches!(store.news(0).unwrap(), News::Changed(changed, 0) if changed.is_empty()));
-        store.edit(&Scope::All, adds(&["red|song", "red|album"]), 1).unwrap();
+        let mark = store.entries(&mut |_| panic!("there is nothing")).unwrap();
+        assert_eq!(store.news(mark).unwrap(), News::Changed(Vec::new(), mark));
+        assert_eq!(mark.seq, 0);
+        store.edit(&Scope::admin("admin"), adds(&["red|song", "red|album"]), 1).unwrap();
         let ids: Vec<u64> =
-            store.list(&Scope::All, &Query::default()).unwrap().iter().map(|c| c.id).collect();
-        let error =
-            store.edit(&Scope::All, vec![Edit::Amend { id: ids[1], to: slot("song") }], 2).unwrap_err();
+            store.list(&Scope::admin("admin"), &Query::default()).unwrap().iter().map(|c| c.id).collect();
+        let error = store
+            .edit(&Scope::admin("admin"), vec![Edit::Amend { id: ids[1], to: slot("song") }], 2)
+            .unwrap_err();
         assert_eq!(error.to_string(), format!("concept {} is already the song `red`", ids[0]));
     });
 }
@@ -126,18 +139,18 @@ fn changes_are_undone_one_after_the_other() {
             vec![Edit::Amend { id: 2, to: slot("album") }],
             vec![Edit::Remove { id: 1 }, Edit::Remove { id: 2 }],
         ] {
-            store.edit(&Scope::All, edits, 10 * states.len() as u64).unwrap();
+            store.edit(&Scope::admin("admin"), edits, 10 * states.len() as u64).unwrap();
             states.push(all(&mut *store));
         }
         for expected in states.iter().rev().skip(1) {
-            assert!(!store.undo(&Scope::All, 99).unwrap().is_empty());
+            assert!(!store.undo(&Scope::admin("admin"), 99).unwrap().is_empty());
             assert_eq!(&all(&mut *store), expected);
         }
-        assert!(store.undo(&Scope::All, 99).unwrap().is_empty());
+        assert!(store.undo(&Scope::admin("admin"), 99).unwrap().is_empty());
         // Something new after an undo is undone first.
-        store.edit(&Scope::All, adds(&["green|song"]), 100).unwrap();
-        assert_eq!(store.undo(&Scope::All, 101).unwrap().len(), 1);
-        assert!(store.undo(&Scope::All, 102).unwrap().is_empty());
+        store.edit(&Scope::admin("admin"), adds(&["green|song"]), 100).unwrap();
+        assert_eq!(store.undo(&Scope::admin("admin"), 101).unwrap().len(), 1);
+        assert!(store.undo(&Scope::admin("admin"), 102).unwrap().is_empty());
         assert!(all(&mut *store).is_empty());
     });
 }
@@ -148,12 +161,12 @@ fn what_somebody_else_changed_is_not_undone() {
         let mut store = create(location);
         let anna = Scope::of(Some("anna"));
         store.edit(&anna, adds(&["home|place|anna"]), 1).unwrap();
-        store.edit(&Scope::All, vec![Edit::Amend { id: 1, to: slot("song") }], 2).unwrap();
+        store.edit(&Scope::admin("admin"), vec![Edit::Amend { id: 1, to: slot("song") }], 2).unwrap();
         let error = store.undo(&anna, 3).unwrap_err();
         assert_eq!(error.to_string(), "concept 1 was changed since, so the change before cannot be undone");
         assert_eq!(store.count().unwrap(), 1);
         // Being used is no change.
-        store.undo(&Scope::All, 4).unwrap();
+        store.undo(&Scope::admin("admin"), 4).unwrap();
         store.count_uses(&[(1, 7)]).unwrap();
         store.undo(&anna, 5).unwrap();
         assert_eq!(store.count().unwrap(), 0);
@@ -173,7 +186,7 @@ fn concepts_are_searched() {
             "CAFÉ|place",
             "home|place|ben",
         ];
-        store.edit(&Scope::All, adds(&lines), 1).unwrap();
+        store.edit(&Scope::admin("admin"), adds(&lines), 1).unwrap();
         for (user, text, expected) in [
             (None, "regret", vec!["Burpees & Regrets"]),
             (None, "DRIVERS", vec!["The Driver's Mix"]),
@@ -191,7 +204,7 @@ fn concepts_are_searched() {
         }
         let page = |after, limit| Query { after, limit, slot: "place".into(), ..Query::default() };
         let ids = |store: &mut dyn Store, query: Query| -> Vec<u64> {
-            store.list(&Scope::All, &query).unwrap().iter().map(|concept| concept.id).collect()
+            store.list(&Scope::admin("admin"), &query).unwrap().iter().map(|concept| concept.id).collect()
         };
         assert_eq!(ids(&mut *store, page(0, 2)), [3, 6]);
         assert_eq!(ids(&mut *store, page(6, 2)), [7]);
@@ -221,11 +234,13 @@ fn any_text_comes_back_as_it_was() {
                 owner: Owner::User(text.to_owned()),
                 source: Some(source),
             };
-            let change =
-                store.edit(&Scope::All, vec![Edit::Add(draft.clone())], u64::MAX >> 1).unwrap().remove(0);
+            let change = store
+                .edit(&Scope::admin("admin"), vec![Edit::Add(draft.clone())], u64::MAX >> 1)
+                .unwrap()
+                .remove(0);
             let id = change.after.unwrap().id;
             let Concept { phrase, slot, value, owner, source, normal, created, .. } =
-                store.concept(&Scope::All, id).unwrap().unwrap();
+                store.concept(&Scope::admin("admin"), id).unwrap().unwrap();
             assert_eq!(normal, normal_form(text));
             assert_eq!(created, u64::MAX >> 1);
             assert_eq!(Draft { phrase, slot, value, owner, source }, draft);
@@ -243,28 +258,28 @@ fn what_is_exported_can_be_imported() {
             Edit::Add(Draft { source, ..draft("red moon|song") }),
             Edit::Add(draft("home|place|anna|x")),
         ];
-        store.edit(&Scope::All, edits, 1).unwrap();
+        store.edit(&Scope::admin("admin"), edits, 1).unwrap();
         store.count_uses(&[(2, 4)]).unwrap();
-        let concepts = store.list(&Scope::All, &Query::default()).unwrap();
+        let concepts = store.list(&Scope::admin("admin"), &Query::default()).unwrap();
         let mut lines = Vec::new();
         write_concepts(&mut lines, &concepts).unwrap();
         let read = read_concepts("x.jsonl".as_ref(), str::from_utf8(&lines).unwrap(), 9).unwrap();
         let import = |store: &mut dyn Store| {
             let edits = read.iter().map(|concept| Edit::Import(Box::new(concept.clone()))).collect();
-            store.edit(&Scope::All, edits, 9).unwrap();
+            store.edit(&Scope::admin("admin"), edits, 9).unwrap();
         };
-        store.edit(&Scope::All, vec![Edit::Remove { id: 1 }, Edit::Remove { id: 2 }], 5).unwrap();
+        store.edit(&Scope::admin("admin"), vec![Edit::Remove { id: 1 }, Edit::Remove { id: 2 }], 5).unwrap();
         for _ in 0..2 {
             import(&mut *store);
-            let again = store.list(&Scope::All, &Query::default()).unwrap();
+            let again = store.list(&Scope::admin("admin"), &Query::default()).unwrap();
             let without_id = |concepts: &[Concept]| -> Vec<Concept> {
                 concepts.iter().map(|concept| Concept { id: 0, ..concept.clone() }).collect()
             };
             assert_eq!(without_id(&again), without_id(&concepts));
         }
         // An import is taken back as a whole.
-        assert_eq!(store.undo(&Scope::All, 10).unwrap().len(), 2);
-        assert_eq!(store.undo(&Scope::All, 10).unwrap().len(), 2);
+        assert_eq!(store.undo(&Scope::admin("admin"), 10).unwrap().len(), 2);
+        assert_eq!(store.undo(&Scope::admin("admin"), 10).unwrap().len(), 2);
         assert_eq!(store.count().unwrap(), 0);
     });
 }
@@ -282,12 +297,12 @@ fn others_can_follow_what_changes() {
             News::Everything => panic!("the journal is whole"),
         };
         assert!(follow().is_empty());
-        one.edit(&Scope::All, adds(&["red|song", "blue|song"]), 1).unwrap();
-        one.edit(&Scope::All, vec![Edit::Amend { id: 1, to: slot("album") }], 2).unwrap();
+        one.edit(&Scope::admin("admin"), adds(&["red|song", "blue|song"]), 1).unwrap();
+        one.edit(&Scope::admin("admin"), vec![Edit::Amend { id: 1, to: slot("album") }], 2).unwrap();
         assert_eq!(follow(), [(2, Some("song".into())), (1, Some("album".into()))]);
-        one.edit(&Scope::All, vec![Edit::Remove { id: 2 }], 3).unwrap();
-        one.undo(&Scope::All, 4).unwrap();
-        one.undo(&Scope::All, 5).unwrap();
+        one.edit(&Scope::admin("admin"), vec![Edit::Remove { id: 2 }], 3).unwrap();
+        one.undo(&Scope::admin("admin"), 4).unwrap();
+        one.undo(&Scope::admin("admin"), 5).unwrap();
         assert_eq!(follow(), [(2, Some("song".into())), (1, Some("song".into()))]);
         assert!(follow().is_empty());
     });
@@ -297,19 +312,132 @@ fn others_can_follow_what_changes() {
 fn a_long_journal_is_cut_and_followers_start_anew() {
     on_every_store(|location| {
         let mut store = create(location);
-        store.edit(&Scope::All, adds(&["red|song"]), 1).unwrap();
-        let many = (0..10_050).map(|i| Edit::Add(draft(&format!("w{i}|song")))).collect();
-        store.edit(&Scope::All, many, 2).unwrap();
-        assert_eq!(store.news(0).unwrap(), News::Everything);
+        let first = store.entries(&mut |_| panic!("there is nothing")).unwrap();
+        store.edit(&Scope::admin("admin"), adds(&["red|song"]), 1).unwrap();
+        let many = (0..1_050).map(|i| Edit::Add(draft(&format!("w{i}|song")))).collect();
+        store.edit(&Scope::admin("admin"), many, 2).unwrap();
+        assert_eq!(store.news(first).unwrap(), News::Everything);
         let mut n = 0;
         let seen = store.entries(&mut |_| n += 1).unwrap();
-        assert_eq!(n, 10_051);
+        assert_eq!(n, 1_051);
         assert_eq!(store.news(seen).unwrap(), News::Changed(Vec::new(), seen));
-        // A store that was put back to an older state is read anew, too.
-        assert_eq!(store.news(seen + 1).unwrap(), News::Everything);
+        // A store that was put back to an older state is read anew, too, and so is another one.
+        assert_eq!(store.news(Mark { seq: seen.seq + 1, ..seen }).unwrap(), News::Everything);
+        assert_eq!(store.news(Mark { store: seen.store ^ 1, ..seen }).unwrap(), News::Everything);
         // The last change is whole, whatever its size.
-        assert_eq!(store.undo(&Scope::All, 3).unwrap().len(), 10_050);
+        assert_eq!(store.undo(&Scope::admin("admin"), 3).unwrap().len(), 1_050);
         assert_eq!(store.count().unwrap(), 1);
+    });
+}
+
+#[test]
+fn undo_is_ones_own() {
+    on_every_store(|location| {
+        let mut store = create(location);
+        let [everyone, anna] = [None, Some("anna")].map(Scope::of);
+        let (ops, dev) = (Scope::admin("ops"), Scope::admin("dev"));
+        // The admin's private concepts, an import, and what everyone was taught.
+        store.edit(&ops, adds(&["salary|document|ops|secret", "home|place|anna"]), 1).unwrap();
+        store.edit(&everyone, adds(&["tea|drink"]), 2).unwrap();
+        store.edit(&ops, adds(&["lunch|meal"]), 3).unwrap();
+        let for_anna = Scope::admin("ops").within(Owner::User("anna".into()));
+        store.edit(&for_anna, adds(&["gym|place|anna"]), 4).unwrap();
+        let undone = |store: &mut dyn Store, scope: &Scope| -> Vec<String> {
+            let changes = store.undo(scope, 9).unwrap();
+            changes.into_iter().filter_map(|change| change.before).map(|concept| concept.phrase).collect()
+        };
+        for scope in [&anna, &dev, &Scope::of(Some("ops"))] {
+            assert!(undone(&mut *store, scope).is_empty(), "{scope:?}");
+        }
+        assert_eq!(undone(&mut *store, &everyone), ["tea"]);
+        assert!(undone(&mut *store, &everyone).is_empty());
+        // An admin who acts for one owner takes back nothing of another.
+        assert_eq!(undone(&mut *store, &for_anna), ["gym"]);
+        assert!(undone(&mut *store, &for_anna).is_empty());
+        assert_eq!(undone(&mut *store, &ops), ["lunch"]);
+        assert_eq!(undone(&mut *store, &ops), ["home", "salary"]);
+        assert_eq!(store.count().unwrap(), 0);
+    });
+}
+
+#[test]
+fn nobody_pushes_the_changes_of_others_out_of_the_journal() {
+    on_every_store(|location| {
+        let mut store = create(location);
+        let [anna, ben] = [Some("anna"), Some("ben")].map(Scope::of);
+        store.edit(&anna, adds(&["home|place|anna"]), 1).unwrap();
+        for batch in 0..12 {
+            let many = (0..100).map(|i| Edit::Add(draft(&format!("w{batch} {i}|song|ben")))).collect();
+            store.edit(&ben, many, 2).unwrap();
+        }
+        let rows = |store: &mut dyn Store, user: &str| {
+            store.journal(&Owner::User(user.into()), 0, 10_000).unwrap().len()
+        };
+        assert_eq!((rows(&mut *store, "anna"), rows(&mut *store, "ben")), (1, 1_000));
+        assert_eq!(store.undo(&anna, 3).unwrap().len(), 1);
+    });
+}
+
+/// All bytes that a store has on disk, as far as they can be read.
+fn bytes_of(location: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for ending in ["", "-wal"] {
+        bytes.extend(std::fs::read(format!("{location}{ending}")).unwrap_or_default());
+    }
+    bytes
+}
+
+#[test]
+fn what_is_erased_is_nowhere() {
+    on_every_store(|location| {
+        let mut store = create(location);
+        let (ops, anna) = (Scope::admin("ops"), Scope::of(Some("anna")));
+        store.edit(&ops, adds(&["tea|drink", "zanzibarsecret|place|anna"]), 1).unwrap();
+        store.edit(&anna, adds(&["home|place|anna|zanzibarsecret lane"]), 2).unwrap();
+        store.edit(&anna, vec![Edit::Remove { id: 2 }], 3).unwrap();
+        let seen = store.entries(&mut |_| {}).unwrap();
+        let is_file = !location.starts_with("postgres");
+        let has = |bytes: &[u8]| bytes.windows(14).any(|window| window == b"zanzibarsecret");
+        assert!(!is_file || has(&bytes_of(location)), "it is there to be erased");
+        let owner = Owner::User("anna".into());
+        assert_eq!(store.journal(&owner, 0, 10).unwrap().len(), 3);
+        let erased = store.erase(&ops, &owner, 4).unwrap();
+        assert_eq!(erased, Erased { concepts: 1, changes: 3 });
+        assert!(store.journal(&owner, 0, 10).unwrap().is_empty());
+        assert_eq!(all(&mut *store), ["1 tea|drink|-|- 1 1 0"]);
+        assert!(store.undo(&anna, 5).unwrap().is_empty());
+        assert!(!is_file || !has(&bytes_of(location)), "it is still on the disk");
+        // Others hear that the concept is gone.
+        match store.news(seen).unwrap() {
+            News::Everything => {}
+            News::Changed(changed, _) => assert_eq!(changed, [(3, None)]),
+        }
+        // Whoever comes back under the name begins with nothing.
+        assert_eq!(store.erase(&ops, &owner, 6).unwrap(), Erased::default());
+        store.edit(&anna, adds(&["home|place|anna"]), 7).unwrap();
+        assert_eq!(store.undo(&anna, 8).unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn an_owner_has_no_more_than_its_quota() {
+    on_every_store(|location| {
+        let mut store = create(location);
+        let quota = Quota { concepts: 3, bytes: 60 };
+        let anna = Scope::of(Some("anna")).up_to(quota);
+        store.edit(&anna, adds(&["one|song|anna", "two|song|anna", "three|song|anna"]), 1).unwrap();
+        let error = store.edit(&anna, adds(&["four|song|anna"]), 2).unwrap_err();
+        assert!(matches!(error, Error::Full { what: "concepts", limit: 3 }), "{error}");
+        // What is there can be changed and forgotten; an admin may give more, and undo is no way around it.
+        store.edit(&anna, adds(&["one|song|anna|1"]), 3).unwrap();
+        store.edit(&anna, vec![Edit::Remove { id: 2 }], 4).unwrap();
+        let long = format!("four|song|anna|{}", "x".repeat(40));
+        let error = store.edit(&anna, adds(&[&long]), 5).unwrap_err();
+        assert!(matches!(error, Error::Full { what: "bytes", limit: 60 }), "{error}");
+        store.edit(&Scope::admin("ops"), adds(&[&long]), 6).unwrap();
+        store.edit(&Scope::of(Some("ben")).up_to(quota), adds(&["four|song|ben"]), 7).unwrap();
+        assert!(matches!(store.undo(&anna, 8), Err(Error::Full { .. })));
+        assert_eq!(store.count().unwrap(), 4);
     });
 }
 
@@ -317,7 +445,7 @@ fn a_long_journal_is_cut_and_followers_start_anew() {
 fn many_write_at_once_and_nothing_is_missed() {
     on_every_store(|location| {
         let mut follower = create(location);
-        let mut seen = 0;
+        let mut seen = follower.entries(&mut |_| panic!("there is nothing")).unwrap();
         let mut ids = Vec::new();
         std::thread::scope(|scope| {
             for writer in 0..4 {
@@ -325,7 +453,11 @@ fn many_write_at_once_and_nothing_is_missed() {
                     let mut store = create(location);
                     for i in 0..25 {
                         store
-                            .edit(&Scope::All, adds(&[&format!("w{writer} {i}|song"), "shared|song"]), i)
+                            .edit(
+                                &Scope::admin("admin"),
+                                adds(&[&format!("w{writer} {i}|song"), "shared|song"]),
+                                i,
+                            )
                             .unwrap();
                     }
                 });
@@ -354,8 +486,8 @@ fn an_older_schema_is_migrated() {
         sql(location, old);
         let mut store = open(location, Access::Existing).unwrap();
         assert_eq!(all(&mut *store), ["1 Red Moon|song|anna|Moon (red) 100 200 3"]);
-        store.edit(&Scope::All, adds(&["blue|song"]), 300).unwrap();
-        assert_eq!(store.undo(&Scope::All, 301).unwrap().len(), 1);
+        store.edit(&Scope::admin("admin"), adds(&["blue|song"]), 300).unwrap();
+        assert_eq!(store.undo(&Scope::admin("admin"), 301).unwrap().len(), 1);
         let taken_back = store.undo(&Scope::of(Some("anna")), 302).unwrap();
         assert_eq!(taken_back[0].after.as_ref().unwrap().value, None);
         drop(store);

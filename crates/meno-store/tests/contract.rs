@@ -28,7 +28,7 @@ fn answers(dialogue: &Dialogue, model: &Model, memory: Memory) -> Vec<String> {
     let spelling = if dialogue.misspellings { Spelling::Forgiving } else { Spelling::Strict };
     let (memory, assistant) = (memory.with_spelling(spelling), assistant(dialogue));
     let owner = Owner::from(dialogue.owner.clone());
-    let scope = Scope::Of(owner.clone());
+    let scope = Scope::own(owner.clone());
     for contract::Lesson { phrase, slot, value } in dialogue.taught.clone() {
         memory.learn(&scope, Draft { phrase, slot, value, owner: owner.clone(), source: None }).unwrap();
     }

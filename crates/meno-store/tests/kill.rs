@@ -33,12 +33,16 @@ fn learn(location: &str, round: &str) {
     let mut say = |line: String| writeln!(stdout, "{line}").and_then(|()| stdout.flush()).expect("a pipe");
     for i in 0u64.. {
         let learnt = draft(&format!("concept {round} {i}|song"));
-        let change =
-            store.edit(&Scope::All, vec![Edit::Add(learnt)], i).expect("it can be written").remove(0);
+        let change = store
+            .edit(&Scope::admin("admin"), vec![Edit::Add(learnt)], i)
+            .expect("it can be written")
+            .remove(0);
         let concept = change.after.expect("it is there");
         say(format!("+ {} {}", concept.id, concept.normal));
         if i % 3 == 2 {
-            store.edit(&Scope::All, vec![Edit::Remove { id: concept.id }], i).expect("it can be removed");
+            store
+                .edit(&Scope::admin("admin"), vec![Edit::Remove { id: concept.id }], i)
+                .expect("it can be removed");
             say(format!("- {} {}", concept.id, concept.normal));
         }
     }
@@ -80,7 +84,7 @@ fn survive(location: &str) {
 /// Whether the store has what was said, but for one change that was made and not said; 1 if there is one.
 fn compare(location: &str, acknowledged: &mut BTreeMap<u64, String>, last: Option<(u64, bool)>) -> usize {
     let mut store = open(location, Access::Existing).unwrap();
-    let stored = store.list(&Scope::All, &Query::default()).unwrap();
+    let stored = store.list(&Scope::admin("admin"), &Query::default()).unwrap();
     let stored: BTreeMap<u64, String> =
         stored.into_iter().map(|concept| (concept.id, concept.normal)).collect();
     let missing: Vec<u64> = acknowledged.keys().filter(|id| !stored.contains_key(id)).copied().collect();

@@ -129,7 +129,7 @@ fn what_stands_beside_a_concept_is_read_as_beside_a_known_value() {
     );
     let memory = Memory::volatile().unwrap();
     for concept in ["Çağla|city", "Zorblax|city", "Qwyx Zzyzx|album"] {
-        memory.learn(&Scope::All, draft(concept)).unwrap();
+        memory.learn(&Scope::admin("admin"), draft(concept)).unwrap();
     }
     let mut worker = model.worker();
     for (phrase, known, patterns) in BESIDE {
@@ -151,7 +151,7 @@ fn a_concept_leaves_what_is_beside_it_in_its_slot() {
     let model = Model::from_bytes(MODEL, "model".as_ref()).unwrap();
     let memory = Memory::volatile().unwrap();
     for concept in ["Çağla|city", "Qwyx Zzyzx|album", "New York|city"] {
-        memory.learn(&Scope::All, draft(concept)).unwrap();
+        memory.learn(&Scope::admin("admin"), draft(concept)).unwrap();
     }
     let mut worker = model.worker();
     let mut check = |text: &str, once: &str, again: &str| {
@@ -188,17 +188,17 @@ fn a_concept_leaves_what_is_beside_it_in_its_slot() {
 fn two_see_each_others_concepts_within_a_second() {
     on_every_store(|location| {
         let (one, other) = (open(location), open(location));
-        let concept = one.learn(&Scope::All, draft("red moon|song")).unwrap();
+        let concept = one.learn(&Scope::admin("admin"), draft("red moon|song")).unwrap();
         let second = Duration::from_secs(1);
         within(second, || knows(&other, "red moon", None) == ["song"]);
-        other.remove(&Scope::All, concept.id).unwrap();
+        other.remove(&Scope::admin("admin"), concept.id).unwrap();
         within(second, || knows(&one, "red moon", None).is_empty());
-        one.undo(&Scope::All).unwrap();
+        one.undo(&Scope::admin("admin")).unwrap();
         within(second, || knows(&other, "red moon", None) == ["song"]);
         // More than the journal keeps.
         let many = (0..10_050).map(|i| Edit::Add(draft(&format!("w{i}|song")))).collect();
-        one.edit(&Scope::All, adds(&["blue moon|song"])).unwrap();
-        one.edit(&Scope::All, many).unwrap();
+        one.edit(&Scope::admin("admin"), adds(&["blue moon|song"])).unwrap();
+        one.edit(&Scope::admin("admin"), many).unwrap();
         within(Duration::from_secs(5), || other.len() == 10_052);
     });
 }
@@ -220,9 +220,9 @@ fn many_read_while_some_learn() {
             }
             for i in 0..40 {
                 let owner = Owner::User(format!("u{}", i % 4));
-                memory.learn(&Scope::Of(owner), draft(&format!("home|place|u{}|{i}", i % 4))).unwrap();
+                memory.learn(&Scope::own(owner), draft(&format!("home|place|u{}|{i}", i % 4))).unwrap();
             }
-            memory.learn(&Scope::All, draft("the last one|song")).unwrap();
+            memory.learn(&Scope::admin("admin"), draft("the last one|song")).unwrap();
         });
         assert_eq!(memory.len(), 5);
     });
@@ -232,19 +232,21 @@ fn many_read_while_some_learn() {
 fn an_async_server_can_ask_and_drop_it() {
     on_every_store(|location| {
         let memory = open(location);
-        memory.learn(&Scope::All, draft("red moon|song")).unwrap();
+        memory.learn(&Scope::admin("admin"), draft("red moon|song")).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async move {
             let remembered = memory.remember(annotation("play red moon"), None, never);
             assert_eq!(remembered.memory.len(), 1);
             let learner = memory.clone();
-            let learn = move || learner.learn(&Scope::All, draft("blue moon|song")).unwrap();
+            let learn = move || learner.learn(&Scope::admin("admin"), draft("blue moon|song")).unwrap();
             tokio::task::spawn_blocking(learn).await.unwrap();
             assert_eq!(knows(&memory, "blue moon", None), ["song"]);
             drop(memory);
         });
         let memory = open(location);
-        within(Duration::from_secs(1), || memory.concept(&Scope::All, 1).unwrap().unwrap().uses == 1);
+        within(Duration::from_secs(1), || {
+            memory.concept(&Scope::admin("admin"), 1).unwrap().unwrap().uses == 1
+        });
     });
 }
 
@@ -253,13 +255,13 @@ fn answers_while_the_database_is_away_and_recovers() {
     let Some(server) = Server::start() else { return };
     let location = server.database();
     let (memory, other) = (open(&location), open(&location));
-    memory.learn(&Scope::All, draft("red moon|song")).unwrap();
+    memory.learn(&Scope::admin("admin"), draft("red moon|song")).unwrap();
     within(Duration::from_secs(1), || other.len() == 1);
     server.kill();
 
-    let refused = memory.learn(&Scope::All, draft("blue moon|song")).unwrap_err();
+    let refused = memory.learn(&Scope::admin("admin"), draft("blue moon|song")).unwrap_err();
     assert!(matches!(refused, Error::Away { .. }), "{refused}");
-    assert!(matches!(memory.list(&Scope::All, &Query::default()), Err(Error::Away { .. })));
+    assert!(matches!(memory.list(&Scope::admin("admin"), &Query::default()), Err(Error::Away { .. })));
     assert!(memory.trouble().is_some());
     within(Duration::from_secs(5), || other.trouble().is_some());
     for memory in [&memory, &other] {
@@ -269,26 +271,138 @@ fn answers_while_the_database_is_away_and_recovers() {
     }
 
     server.restart();
-    // The first that learns again need not wait for anything.
-    memory.learn(&Scope::All, draft("green moon|song")).unwrap();
+    within(Duration::from_secs(3), || memory.trouble().is_none());
+    memory.learn(&Scope::admin("admin"), draft("green moon|song")).unwrap();
     within(Duration::from_secs(5), || knows(&other, "green moon", None) == ["song"]);
     within(Duration::from_secs(5), || memory.trouble().is_none() && other.trouble().is_none());
-    other.learn(&Scope::All, draft("blue moon|song")).unwrap();
+    other.learn(&Scope::admin("admin"), draft("blue moon|song")).unwrap();
     within(Duration::from_secs(1), || knows(&memory, "blue moon", None) == ["song"]);
-    let concepts = memory.list(&Scope::All, &Query::default()).unwrap();
+    let concepts = memory.list(&Scope::admin("admin"), &Query::default()).unwrap();
     assert_eq!(concepts.len(), 3, "what was acknowledged is there, what was refused is not");
     memory.flush().unwrap();
     other.flush().unwrap();
-    within(Duration::from_secs(5), || memory.concept(&Scope::All, 1).unwrap().unwrap().uses == 2);
+    within(Duration::from_secs(5), || memory.concept(&Scope::admin("admin"), 1).unwrap().unwrap().uses == 2);
+}
+
+/// The server that does not answer is stopped, not ended: its sockets stay open and take what is sent.
+#[test]
+fn a_silent_database_is_told_within_seconds() {
+    let Some(server) = Server::start() else { return };
+    let location = server.database();
+    let memory = open(&location);
+    let admin = Scope::admin("admin");
+    memory.learn(&admin, draft("red moon|song")).unwrap();
+    for _ in 0..2 {
+        server.signal("STOP");
+        let told = within(Duration::from_secs(3), || memory.trouble().is_some());
+        println!("told after {told:?}");
+        // Nothing waits any more: what needs the store is refused, everything else is answered.
+        let start = Instant::now();
+        for _ in 0..50 {
+            assert!(matches!(memory.learn(&admin, draft("blue moon|song")), Err(Error::Away { .. })));
+            assert!(matches!(memory.list(&admin, &Query::default()), Err(Error::Away { .. })));
+            assert_eq!(knows(&memory, "red moon", None), ["song"]);
+        }
+        assert!(start.elapsed() < Duration::from_millis(100), "{:?}", start.elapsed());
+        std::thread::sleep(Duration::from_secs(1));
+        server.signal("CONT");
+        within(Duration::from_secs(3), || memory.trouble().is_none());
+        assert_eq!(memory.list(&admin, &Query::default()).unwrap().len(), 1);
+    }
+    memory.learn(&admin, draft("green moon|song")).unwrap();
+    // Dropping it waits for nobody either.
+    server.signal("STOP");
+    let start = Instant::now();
+    drop(memory);
+    let took = start.elapsed();
+    server.signal("CONT");
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+/// Nothing is acknowledged that goes into a file which nobody will find again.
+#[test]
+fn a_file_that_went_away_takes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("concepts.db");
+    let location = path.to_str().unwrap();
+    let (memory, admin) = (open(location), Scope::admin("admin"));
+    memory.learn(&admin, draft("red moon|song")).unwrap();
+    let other = dir.path().join("other.db");
+    drop(open(other.to_str().unwrap()).learn(&admin, draft("blue moon|song")).unwrap());
+
+    std::fs::remove_file(&path).unwrap();
+    assert!(matches!(memory.learn(&admin, draft("lost moon|song")), Err(Error::Away { .. })));
+    within(Duration::from_secs(3), || memory.trouble().is_some_and(|trouble| trouble.contains("gone")));
+    assert_eq!(knows(&memory, "red moon", None), ["song"]);
+
+    // Another store in its place is read, whatever its journal is like.
+    std::fs::rename(&other, &path).unwrap();
+    within(Duration::from_secs(3), || memory.trouble().is_none() && memory.len() == 1);
+    within(Duration::from_secs(3), || knows(&memory, "blue moon", None) == ["song"]);
+    assert!(knows(&memory, "red moon", None).is_empty());
+    memory.learn(&admin, draft("green moon|song")).unwrap();
+
+    // Garbage is no store.
+    std::fs::write(dir.path().join("garbage"), "x".repeat(5000)).unwrap();
+    std::fs::rename(dir.path().join("garbage"), &path).unwrap();
+    within(Duration::from_secs(3), || memory.trouble().is_some());
+    assert!(memory.learn(&admin, draft("lost moon|song")).is_err());
+    assert_eq!(knows(&memory, "green moon", None), ["song"]);
+}
+
+#[test]
+fn a_copy_of_the_one_file_has_everything() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("concepts.db");
+    let memory = open(path.to_str().unwrap());
+    memory.learn(&Scope::admin("admin"), draft("red moon|song")).unwrap();
+    drop(memory);
+    let copy = dir.path().join("copy.db");
+    std::fs::copy(&path, &copy).unwrap();
+    assert_eq!(knows(&open(copy.to_str().unwrap()), "red moon", None), ["song"]);
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&path).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600, "others can read it");
+    }
+}
+
+/// A search that takes long has a connection of its own.
+#[test]
+fn readers_do_not_stand_in_the_way_of_teachers() {
+    on_every_store(|location| {
+        let (memory, admin) = (open(location), Scope::admin("admin"));
+        let many = (0..20_000).map(|i| Edit::Add(draft(&format!("w{i} and other words|song")))).collect();
+        memory.edit(&admin, many).unwrap();
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        let slowest = std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                        let query = Query { text: "zzz".to_owned(), ..Query::default() };
+                        let _ = memory.list(&admin, &query);
+                    }
+                });
+            }
+            let teach = |i: usize| {
+                let start = Instant::now();
+                memory.learn(&admin, draft(&format!("taught {i}|song"))).map(|_| start.elapsed())
+            };
+            let taught: Vec<_> = (0..20).map(teach).collect();
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            taught.into_iter().map(Result::unwrap).max().unwrap()
+        });
+        assert!(slowest < Duration::from_secs(1), "{slowest:?}");
+    });
 }
 
 #[test]
 fn a_volatile_memory_is_like_any_other_until_it_is_dropped() {
     let memory = Memory::volatile().unwrap();
-    let concept = memory.learn(&Scope::All, draft("red moon | song")).unwrap();
+    let concept = memory.learn(&Scope::admin("admin"), draft("red moon | song")).unwrap();
     assert_eq!(memory.find("play red moon", None)[0].id, concept.id);
-    assert_eq!(memory.list(&Scope::All, &Query::default()).unwrap(), [concept]);
-    assert_eq!(memory.undo(&Scope::All).unwrap().len(), 1);
+    assert_eq!(memory.list(&Scope::admin("admin"), &Query::default()).unwrap(), [concept]);
+    assert_eq!(memory.undo(&Scope::admin("admin")).unwrap().len(), 1);
     assert!(memory.find("play red moon", None).is_empty());
     assert!(Memory::volatile().unwrap().is_empty());
 }

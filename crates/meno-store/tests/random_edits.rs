@@ -33,7 +33,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 }
 
 fn stored(store: &mut dyn Store) -> State {
-    let concepts = store.list(&Scope::All, &Query::default()).unwrap();
+    let concepts = store.list(&Scope::admin("admin"), &Query::default()).unwrap();
     let known = |c: meno::memory::Concept| (c.phrase, c.slot, c.owner.user().unwrap_or("").to_owned());
     concepts.into_iter().map(|concept| (concept.id, known(concept))).collect()
 }
@@ -69,7 +69,7 @@ fn run(location: &str, steps: &[Step]) {
     let first = stored(&mut *store);
     let removes = first.keys().map(|&id| Edit::Remove { id }).collect::<Vec<_>>();
     if !removes.is_empty() {
-        store.edit(&Scope::All, removes, 1).unwrap();
+        store.edit(&Scope::admin("admin"), removes, 1).unwrap();
     }
     let mut states: Vec<State> = vec![State::new()];
     for step in steps {
@@ -85,13 +85,13 @@ fn run(location: &str, steps: &[Step]) {
             Step::Undo => {
                 if states.len() > 1 {
                     states.pop();
-                    assert!(!store.undo(&Scope::All, 2).unwrap().is_empty());
+                    assert!(!store.undo(&Scope::admin("admin"), 2).unwrap().is_empty());
                 }
                 assert_eq!(&stored(&mut *store), states.last().unwrap(), "after {step:?} of {steps:?}");
                 continue;
             }
         };
-        let done = store.edit(&Scope::All, vec![edit.clone()], 2);
+        let done = store.edit(&Scope::admin("admin"), vec![edit.clone()], 2);
         let new_id = done.as_ref().ok().and_then(|done| done[0].after.as_ref()).map_or(0, |after| after.id);
         match expected(&state, &edit, new_id) {
             Some(next) => {

@@ -8,14 +8,15 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use meno::corpus;
 use meno::memory::{Concept, Draft, to_corpus};
-use meno_store::{Amendment, Edit, Query, Scope, now, read_concepts, write_concepts};
+use meno_store::{Amendment, Edit, Query, Scope, now, read_concepts};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::access::{By, Right, owner};
+use crate::access::{By, Right};
 use crate::extract::{Json, JsonLines, Parameters, blocking};
 use crate::problem::{Code, Problem};
+use crate::stream::{self, Pages};
 use crate::{App, reply, schema};
 
 /// How many concepts a page has at most.
@@ -59,7 +60,7 @@ pub(crate) async fn list(
     Parameters(list): Parameters<ListQuery>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Read)?;
-    let scope = caller.scope(list.owner.as_deref())?;
+    let scope = app.scope(&caller, list.owner.as_deref())?;
     let limit = list.limit.unwrap_or(100);
     if !(1..=MAX_PAGE).contains(&limit) {
         let message = format!("a page has 1 to {MAX_PAGE} concepts, not {limit}");
@@ -107,14 +108,11 @@ pub(crate) async fn teach(
     Json(request): Json<ConceptRequest>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Teach)?;
-    let owner = match &request.owner {
-        None => caller.owner.clone(),
-        Some(name) => {
-            caller.demand(Right::Admin)?;
-            owner(name)
-        }
+    let scope = app.scope(&caller, request.owner.as_deref())?;
+    let Some(owner) = scope.owner().cloned() else {
+        let hint = "name an owner, or `everyone`";
+        return Err(Problem::new(Code::WrongShape, "a concept has one owner", hint));
     };
-    let scope = Scope::Of(owner.clone());
     let ConceptRequest { phrase, slot, value, .. } = request;
     let draft = Draft { phrase, slot, value, owner, source: None };
     let concept = blocking(&app, move |app| Ok(app.memory.learn(&scope, draft)?)).await?;
@@ -148,7 +146,7 @@ pub(crate) async fn show(
     Parameters(query): Parameters<OwnerQuery>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Read)?;
-    let (id, scope) = (number(id)?, caller.scope(query.owner.as_deref())?);
+    let (id, scope) = (number(id)?, app.scope(&caller, query.owner.as_deref())?);
     let concept = blocking(&app, move |app| Ok(app.memory.concept(&scope, id)?)).await?;
     let concept = concept.ok_or(meno_store::Error::NoConcept { id })?;
     Ok(reply::value(StatusCode::OK, &concept))
@@ -191,7 +189,7 @@ pub(crate) async fn amend(
     Json(request): Json<AmendmentRequest>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Teach)?;
-    let (id, scope) = (number(id)?, caller.scope(query.owner.as_deref())?);
+    let (id, scope) = (number(id)?, app.scope(&caller, query.owner.as_deref())?);
     let AmendmentRequest { phrase, slot, value } = request;
     let to = Amendment { phrase, slot, value };
     let concept = blocking(&app, move |app| Ok(app.memory.amend(&scope, id, to)?)).await?;
@@ -212,7 +210,7 @@ pub(crate) async fn forget(
     Parameters(query): Parameters<OwnerQuery>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Teach)?;
-    let (id, scope) = (number(id)?, caller.scope(query.owner.as_deref())?);
+    let (id, scope) = (number(id)?, app.scope(&caller, query.owner.as_deref())?);
     blocking(&app, move |app| Ok(app.memory.remove(&scope, id)?)).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -230,7 +228,7 @@ pub(crate) async fn undo(
     Parameters(query): Parameters<OwnerQuery>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Teach)?;
-    let scope = caller.scope(query.owner.as_deref())?;
+    let scope = app.scope(&caller, query.owner.as_deref())?;
     let changes = blocking(&app, move |app| Ok(app.memory.undo(&scope)?)).await?;
     Ok(reply::value(StatusCode::OK, &json!({ "changes": changes })))
 }
@@ -270,19 +268,28 @@ pub(crate) async fn export(
     Parameters(query): Parameters<ExportQuery>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Read)?;
-    let scope = caller.scope(query.owner.as_deref())?;
-    let text = blocking(&app, move |app| {
-        let concepts = app.memory.list(&scope, &Query::default())?;
-        Ok(match query.form {
-            Form::Jsonl => lines(&concepts),
-            Form::Corpus => match to_corpus(&concepts).corpus {
+    let scope = app.scope(&caller, query.owner.as_deref())?;
+    match query.form {
+        Form::Jsonl => stream::lines(vec![concepts(app, scope)]).await,
+        Form::Corpus => {
+            let concepts = concepts(app, scope).collect().await?;
+            let text = match to_corpus(&concepts).corpus {
                 corpus if corpus.utterances.is_empty() => Vec::new(),
                 corpus => corpus::to_jsonl(&corpus).map_err(meno_store::Error::from)?.into_bytes(),
-            },
-        })
+            };
+            Ok(reply::typed(StatusCode::OK, "application/x-ndjson", text))
+        }
+    }
+}
+
+/// All concepts that are seen, page by page.
+fn concepts(app: Arc<App>, scope: Scope) -> Pages<Concept> {
+    Pages::new(app, move |app, after| {
+        let query = Query { after, limit: MAX_PAGE, ..Query::default() };
+        let page = app.memory.list(&scope, &query)?;
+        let next = page.get(MAX_PAGE as usize - 1).map(|concept| concept.id);
+        Ok((page, next))
     })
-    .await?;
-    Ok(reply::typed(StatusCode::OK, "application/x-ndjson", text))
 }
 
 /// Learn many concepts at once, from lines as `export` gives them
@@ -303,23 +310,17 @@ pub(crate) async fn import(
     JsonLines(text): JsonLines,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Teach)?;
-    let scope = caller.scope(query.owner.as_deref())?;
+    let scope = app.scope(&caller, query.owner.as_deref())?;
     let mut concepts = read_concepts("the file".as_ref(), &text, now()).map_err(|error| {
         Problem::new(Code::BadConcept, error.to_string(), error.hint().unwrap_or_default())
     })?;
-    if let Scope::Of(owner) = &scope {
+    if let Some(owner) = scope.owner() {
         concepts.iter_mut().for_each(|concept| concept.owner = owner.clone());
     }
     let edits = concepts.into_iter().map(|concept| Edit::Import(Box::new(concept))).collect();
     let changes = blocking(&app, move |app| Ok(app.memory.edit(&scope, edits)?)).await?;
     let n_new = changes.iter().filter(|change| change.before.is_none()).count();
     Ok(reply::value(StatusCode::OK, &json!({ "concepts": changes.len(), "new": n_new })))
-}
-
-fn lines(concepts: &[Concept]) -> Vec<u8> {
-    let mut text = Vec::new();
-    write_concepts(&mut text, concepts).expect("memory takes any text");
-    text
 }
 
 /// Refuses what PostgreSQL cannot compare.

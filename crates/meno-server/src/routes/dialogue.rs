@@ -6,7 +6,7 @@ use std::time::Instant;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use meno_store::{Change, Scope};
+use meno_store::Change;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -100,7 +100,7 @@ pub(crate) async fn turn(
     let changes: Vec<Change> = match edits.is_empty() {
         true => Vec::new(),
         false => {
-            let scope = Scope::Of(caller.owner.clone());
+            let scope = app.scope(&caller, None)?;
             blocking(&app, move |app| Ok(app.memory.edit(&scope, edits)?)).await?
         }
     };

@@ -5,6 +5,7 @@ mod concepts;
 mod dialogue;
 mod health;
 mod model;
+mod owners;
 mod page;
 mod rasa;
 
@@ -75,6 +76,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(concepts::export))
         .routes(routes!(concepts::import))
         .routes(routes!(concepts::show, concepts::amend, concepts::forget))
+        .routes(routes!(owners::show, owners::erase))
         .routes(routes!(model::show))
         .routes(routes!(model::load))
         .routes(routes!(rasa::parse))

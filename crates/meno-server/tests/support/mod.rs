@@ -263,11 +263,37 @@ impl Client {
             Some(length) if !is_head => length.parse().unwrap(),
             _ => 0,
         };
+        if !is_head && answer.header("transfer-encoding") == Some("chunked") {
+            answer.body = self.chunks(bytes.split_off(head + 4))?;
+            return Some(answer);
+        }
         while bytes.len() < head + 4 + length {
             self.more(&mut bytes)?;
         }
         answer.body = bytes.split_off(head + 4);
         Some(answer)
+    }
+
+    /// Reads a body that comes in pieces, each after its length; `None` if it breaks off.
+    fn chunks(&mut self, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+        let mut body = Vec::new();
+        loop {
+            let line = loop {
+                match bytes.windows(2).position(|two| two == b"\r\n") {
+                    Some(at) => break at,
+                    None => self.more(&mut bytes)?,
+                }
+            };
+            let length = usize::from_str_radix(str::from_utf8(&bytes[..line]).ok()?, 16).ok()?;
+            while bytes.len() < line + 2 + length + 2 {
+                self.more(&mut bytes)?;
+            }
+            body.extend_from_slice(&bytes[line + 2..][..length]);
+            bytes.drain(..line + 2 + length + 2);
+            if length == 0 {
+                return Some(body);
+            }
+        }
     }
 
     fn more(&mut self, bytes: &mut Vec<u8>) -> Option<()> {

@@ -91,6 +91,26 @@ impl Owner {
     }
 }
 
+impl Owner {
+    /// Refuses a name that is not one word, or that looks like another.
+    pub fn check(&self) -> Result<()> {
+        let Some(name) = self.user() else { return Ok(()) };
+        let is_bad = |c: char| c.is_whitespace() || is_hidden(c) || c == '\u{feff}';
+        if name == "*" || name.starts_with('#') || name.contains(is_bad) {
+            return Err(Error::Concept {
+                problem: format!("`{}` is no name of an owner", name.escape_debug()),
+                hint: "a name is one word, such as `anna`, or `everyone`".to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Whether a character is none that is seen, but one that a screen obeys: a control, or one that turns the direction of text.
+pub fn is_hidden(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 impl From<Option<String>> for Owner {
     fn from(name: Option<String>) -> Self {
         name.filter(|name| !name.is_empty()).map_or(Owner::Everyone, Owner::User)
@@ -134,11 +154,15 @@ impl Draft {
                 &format!("at most {MAX_BYTES} are kept"),
             );
         }
-        // PostgreSQL cannot store it, and both stores take the same.
-        let texts = [Some(self.phrase.as_str()), self.value.as_deref(), self.owner.user()];
-        if texts.into_iter().flatten().any(|text| text.contains('\0')) {
-            return refuse("there is a null character in it".to_owned(), "take it out");
+        // They are printed, and a screen would obey them; and PostgreSQL cannot store a null character.
+        let texts = [("phrase", Some(self.phrase.as_str())), ("value", self.value.as_deref())];
+        for (name, text) in texts {
+            if let Some(c) = text.and_then(|text| text.chars().find(|&c| is_hidden(c))) {
+                let problem = format!("there is a control character, {}, in the {name}", c.escape_unicode());
+                return refuse(problem, "take it out");
+            }
         }
+        self.owner.check()?;
         self.source.as_ref().map_or(Ok(()), Source::check)?;
         Ok(normal_form(&self.phrase))
     }
@@ -149,7 +173,11 @@ fn demand_slot(slot: &str) -> Result<()> {
     let problem = match slot {
         "" => "the slot has no name".to_owned(),
         UNKNOWN => format!("a slot cannot be called `{UNKNOWN}`"),
-        slot if slot.contains(|c: char| c.is_whitespace() || c.is_control()) => {
+        "O" => "a slot cannot be called `O`, which is no slot".to_owned(),
+        slot if slot.starts_with("B-") || slot.starts_with("I-") => {
+            format!("a slot cannot be called `{}`, which is a label", slot.escape_debug())
+        }
+        slot if slot.contains(|c: char| c.is_whitespace() || is_hidden(c)) => {
             format!("there is white space in the slot `{}`", slot.escape_debug())
         }
         _ => return Ok(()),

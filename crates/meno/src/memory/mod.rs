@@ -27,7 +27,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use concept::{Concept, Draft, MAX_BYTES, MAX_WORDS, Owner, Source};
+pub use concept::{Concept, Draft, MAX_BYTES, MAX_WORDS, Owner, Source, is_hidden};
 pub use corpus::{Exported, to_corpus};
 pub use index::{Entry, Found, Index};
 pub(crate) use known::KnownValues;

@@ -1,0 +1,82 @@
+//! `/v1/owners`: everything that there is about one of them, to be taken out or away.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use meno::memory::Owner;
+use meno_store::{Query, Scope};
+use serde_json::json;
+
+use crate::access::{By, Caller, EVERYONE, Right, owner};
+use crate::extract::blocking;
+use crate::problem::Problem;
+use crate::stream::{self, Pages};
+use crate::{App, reply, schema};
+
+/// Concepts or rows of the journal on a page.
+const PAGE: u64 = 1000;
+
+/// The owner of a name, if the caller may speak for it: its own, or any for an admin.
+fn demand_owner(caller: &Caller, name: &str, right: Right) -> Result<Owner, Problem> {
+    let named = owner(name);
+    caller.demand(if named == caller.owner && named != Owner::Everyone { right } else { Right::Admin })?;
+    Ok(named)
+}
+
+/// Take out everything that there is about an owner
+///
+/// Lines of JSON: `{\"concept\": ...}` for what the owner was taught, then `{\"change\": ...}` for each row of the journal.
+/// Dialogues under way are not part of it: they are in no store. A token takes out its own owner, an admin any.
+#[utoipa::path(
+    get,
+    path = "/v1/owners/{owner}",
+    params(("owner" = String, Path, description = "The owner, or `everyone`")),
+    responses((status = 200, description = "Lines of JSON", body = String, content_type = "application/x-ndjson"))
+)]
+pub(crate) async fn show(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
+    let owner = demand_owner(&caller, &name, Right::Read)?;
+    let (own, scope) = (owner.clone(), Scope::own(owner.clone()));
+    let concepts = Pages::new(app.clone(), move |app, after| {
+        let page = app.memory.list(&scope, &Query { after, limit: PAGE, ..Query::default() })?;
+        let next = page.get(PAGE as usize - 1).map(|concept| concept.id);
+        let page = page.into_iter().filter(|concept| concept.owner == own);
+        Ok((page.map(|concept| json!({ "concept": concept })).collect(), next))
+    });
+    let journal = Pages::new(app, move |app, after| {
+        let page = app.memory.journal(&owner, after, PAGE)?;
+        let next = page.get(PAGE as usize - 1).map(|row| row.seq);
+        Ok((page.into_iter().map(|row| json!({ "change": row })).collect(), next))
+    });
+    stream::lines(vec![concepts, journal]).await
+}
+
+/// Forget everything about an owner: concepts, the journal of their changes, and dialogues under way
+///
+/// It cannot be undone, and nothing of it stays on the disk of the store. A token erases its own owner, an admin any.
+#[utoipa::path(
+    delete,
+    path = "/v1/owners/{owner}",
+    params(("owner" = String, Path, description = "The owner, or `everyone`")),
+    responses((status = 200, description = "What was there", body = schema::Erased))
+)]
+pub(crate) async fn erase(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
+    let owner = demand_owner(&caller, &name, Right::Teach)?;
+    let sessions = app.sessions.end_all(&owner);
+    let scope = match caller.is_admin() {
+        true => Scope::admin(caller.owner.user().unwrap_or(EVERYONE)),
+        false => Scope::own(owner.clone()),
+    };
+    let erased = blocking(&app, move |app| Ok(app.memory.erase(&scope, &owner)?)).await?;
+    let erased = json!({ "concepts": erased.concepts, "changes": erased.changes, "sessions": sessions });
+    Ok(reply::value(StatusCode::OK, &erased))
+}
