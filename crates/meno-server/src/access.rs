@@ -166,10 +166,9 @@ impl Tokens {
 /// A fresh token, and its line for the file.
 pub fn new_token(name: &str, names: &str) -> Result<(String, String)> {
     rights(names)?;
-    if name.is_empty() {
-        let problem = "an owner has a name".to_owned();
+    if name.is_empty() || name.starts_with('#') || name.contains(char::is_whitespace) {
         return Err(Error::Setting {
-            problem,
+            problem: format!("`{}` is no name of an owner", name.escape_debug()),
             hint: "a name is one word, such as `anna`, or `everyone`".to_owned(),
         });
     }

@@ -496,6 +496,29 @@ fn an_older_schema_is_migrated() {
 }
 
 #[test]
+fn nobody_undoes_what_was_nobodys_in_an_older_schema() {
+    on_every_store(|location| {
+        let old = match location.starts_with("postgres") {
+            true => include_str!("stores/schema1.postgres.sql"),
+            false => include_str!("stores/schema1.sqlite.sql"),
+        };
+        sql(location, old);
+        sql(location, include_str!("stores/schema2.sql"));
+        let mut store = open(location, Access::Existing).unwrap();
+        for scope in [Scope::of(None), Scope::admin("admin"), Scope::admin("")] {
+            assert!(store.undo(&scope, 400).unwrap().is_empty());
+        }
+        assert_eq!(store.journal(&Owner::User("anna".into()), 0, 10).unwrap().len(), 2);
+        // Totals were counted: what there is may go, but no more may come.
+        let quota = Quota { concepts: 1, bytes: 1000 };
+        let anna = Scope::of(Some("anna")).up_to(quota);
+        assert!(matches!(store.edit(&anna, adds(&["x|song|anna"]), 401), Err(Error::Full { .. })));
+        store.edit(&anna, vec![Edit::Remove { id: 1 }], 402).unwrap();
+        store.edit(&anna, adds(&["x|song|anna"]), 403).unwrap();
+    });
+}
+
+#[test]
 fn a_newer_schema_is_refused() {
     on_every_store(|location| {
         drop(create(location));

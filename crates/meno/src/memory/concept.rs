@@ -92,14 +92,13 @@ impl Owner {
 }
 
 impl Owner {
-    /// Refuses a name that is not one word, or that looks like another.
+    /// Refuses a name that looks like another, and `*`, which stands for all.
     pub fn check(&self) -> Result<()> {
         let Some(name) = self.user() else { return Ok(()) };
-        let is_bad = |c: char| c.is_whitespace() || is_hidden(c) || c == '\u{feff}';
-        if name == "*" || name.starts_with('#') || name.contains(is_bad) {
+        if name == "*" || name.contains(|c: char| is_hidden(c) || c == '\u{feff}') {
             return Err(Error::Concept {
                 problem: format!("`{}` is no name of an owner", name.escape_debug()),
-                hint: "a name is one word, such as `anna`, or `everyone`".to_owned(),
+                hint: "a name has no hidden characters, such as `anna`".to_owned(),
             });
         }
         Ok(())
