@@ -3,6 +3,7 @@
 //! Nothing in a file is believed: names, shapes and counts are compared with each other before anything is
 //! allocated by them.
 
+mod digest;
 #[cfg(feature = "onnx")]
 mod onnx;
 mod transformer;
@@ -52,6 +53,9 @@ const NOT_BUILT_IN: &str =
 #[derive(Serialize, Deserialize)]
 struct Document {
     format: u32,
+    /// Early in the document, so that it is soon found. Models of an earlier program have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
     architecture: String,
     shape: serde_json::Value,
     id2label: BTreeMap<u32, String>,
@@ -205,6 +209,8 @@ impl From<&PolicyDocument> for Policy {
 struct Version {
     format: u32,
     architecture: String,
+    #[serde(default)]
+    digest: Option<String>,
 }
 
 impl Model {
@@ -227,6 +233,7 @@ impl Model {
                 (None, false) => FORMAT_WITH_VALUES,
                 (None, true) => FORMAT_PLAIN,
             },
+            digest: Some(digest::unknown()),
             architecture: architecture.to_owned(),
             shape: shape.expect("a shape of plain numbers can be written"),
             concepts: self.concepts(),
@@ -254,7 +261,10 @@ impl Model {
         let tensors = weights::stored(&self.encoder).into_iter().chain(ngrams).chain(wordings);
         #[cfg(feature = "onnx")]
         let tensors = tensors.chain(onnx::tensors(self));
-        safetensors::serialize(tensors, Some(metadata)).expect("named tensors of known shape can be written")
+        let mut file = safetensors::serialize(tensors, Some(metadata))
+            .expect("named tensors of known shape can be written");
+        digest::write(&mut file);
+        file
     }
 
     /// Only what asks for them needs them.
@@ -313,6 +323,9 @@ fn parse(bytes: &[u8], english: &English) -> Result<Model, String> {
         return Err(format!(
             "format version {newer}, but this program reads up to version {FORMAT}; update meno"
         ));
+    }
+    if let Some(held) = &version.digest {
+        digest::check(bytes, held)?;
     }
     if version.format == 0 {
         return Err("damaged description of the model: there is no format version 0".to_owned());

@@ -151,11 +151,11 @@ impl Default for TransformerSettings {
             weight_decay: 0.01,
             warm_up: 0.1,
             plain_epochs: 0.45,
-            plain_replacement: 0.0,
+            plain_replacement: 0.1,
             plain_rate: 0.5,
             outside_penalty: 2.0,
             joint_slots: 0.5,
-            replacement: MentionReplacement::default(),
+            replacement: MentionReplacement { utterances: 0.4, ..MentionReplacement::default() },
             labels: None,
         }
     }
@@ -308,6 +308,7 @@ impl TrainSettings {
         let transformer = TransformerSettings {
             encoder: encoder.fingerprint(),
             plain_epochs: 0.0,
+            plain_replacement: 0.0,
             outside_penalty: 0.0,
             joint_slots: 0.0,
             replacement: MentionReplacement { utterances: 0.0, ..MentionReplacement::default() },

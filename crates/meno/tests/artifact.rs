@@ -219,7 +219,7 @@ const FORMAT_2: &[u8] = include_bytes!("models/format-2.meno");
 #[test]
 fn format_2_opens_for_ever() {
     let model = load(FORMAT_2).unwrap();
-    assert!(model.to_bytes() == FORMAT_2, "other bytes");
+    assert!(File::of(&model.to_bytes()).bytes() == File::of(FORMAT_2).bytes(), "other bytes");
     // What version 1 left to the program now stands in the file.
     let old = load(SPAN_TAGGER_1).unwrap();
     assert_eq!(model.policy(), old.policy());
@@ -236,7 +236,7 @@ const FORMAT_3: &[u8] = include_bytes!("models/format-3.meno");
 #[test]
 fn format_3_opens_for_ever_and_knows_values() {
     let model = load(FORMAT_3).unwrap();
-    assert!(model.to_bytes() == FORMAT_3, "other bytes");
+    assert!(File::of(&model.to_bytes()).bytes() == File::of(FORMAT_3).bytes(), "other bytes");
     let shown = |model: &Model, text| {
         let annotation = model.worker().annotate(text, Tokenization::Raw);
         let span = |span: &meno::answer::Span<'_>| {
@@ -441,7 +441,10 @@ impl File {
     fn of(bytes: &[u8]) -> Self {
         let len = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
         let header = serde_json::from_slice(&bytes[8..8 + len]).unwrap();
-        File { header, data: bytes[8 + len..].to_vec() }
+        // Without its digest, so that what is wrong with a part is told and not that something is.
+        File { header, data: bytes[8 + len..].to_vec() }.document(|document| {
+            document.as_object_mut().unwrap().remove("digest");
+        })
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -796,6 +799,32 @@ fn weights_of_any_size_run() {
         }
         run(&load(&file.bytes()).unwrap());
     }
+}
+
+/// Wherever a byte is another, the file is refused, or it says what it said.
+#[test]
+fn a_flipped_byte_is_noticed() {
+    let whole = load(FORMAT_3).unwrap().to_bytes();
+    assert!(load(&whole).unwrap().to_bytes() == whole);
+    let mut loaded = 0;
+    for at in (0..whole.len()).step_by(whole.len() / 1500 + 1).chain(0..400) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        if let Ok(model) = load(&bytes) {
+            // The name of the digest itself, without which nothing is checked.
+            assert!(model.to_bytes() == whole, "byte {at}");
+            loaded += 1;
+        }
+    }
+    assert!(loaded < 10, "{loaded}");
+    let cut = &whole[..whole.len() - 1];
+    assert!(load(cut).is_err());
+    let mut other = whole.clone();
+    *other.last_mut().unwrap() ^= 1;
+    check(
+        &other,
+        expect!["m: it is damaged: its bytes are not those that were written (the digest is another)"],
+    );
 }
 
 proptest! {
