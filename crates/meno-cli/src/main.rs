@@ -3,6 +3,7 @@
 //! Each command has a file of its own. Standard output is data that can be piped; progress, notes and errors go to
 //! standard error. Exit codes: 0 done, 1 done and something was found, 2 failed, 130 stopped by Ctrl-C.
 
+mod backup;
 mod chat;
 mod completions;
 mod shipped;
@@ -91,6 +92,10 @@ enum Command {
     Logits(logits::Args),
     /// Look after the concepts that were taught.
     Memory(memory::Args),
+    /// Write everything that was taught to a file, while servers go on.
+    Backup(backup::Args),
+    /// Put a backup in the place of everything that a store has.
+    Restore(backup::Args),
     /// Answer over HTTP, with a page to play with.
     Serve(serve::Args),
     /// Make a token for the users of a server.
@@ -145,6 +150,8 @@ fn run(command: Command, style: Style) -> meno::Result<ExitCode> {
         Command::Export(args) => export::run(&args),
         Command::Logits(args) => logits::run(args, style),
         Command::Memory(args) => memory::run(args),
+        Command::Backup(args) => backup::backup(&args),
+        Command::Restore(args) => backup::restore(&args),
         Command::Serve(args) => serve::run(args),
         Command::Token(args) => token::run(args),
         Command::Syntax(args) => syntax::run(args, style),

@@ -536,3 +536,33 @@ fn an_owner_is_taken_out_and_erased() {
         assert!(refused.starts_with("exit 2") && refused.contains("no name of an owner"), "{refused}");
     }
 }
+
+#[test]
+fn a_store_is_backed_up_and_restored() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    typed(dir, &["add", "red moon", "song"]);
+    let backup = |args: &[&str]| shown(&meno(dir, args[0]).args(&args[1..]).output().unwrap());
+    expect![[r#"
+        exit 0
+        ---
+        saved: 1 concept
+    "#]]
+    .assert_eq(&backup(&["backup", "saved"]));
+    typed(dir, &["add", "blue moon", "song"]);
+    assert!(backup(&["restore", "saved"]).starts_with("exit 0"));
+    assert!(typed(dir, &["list"]).contains("1 concept"));
+    assert!(backup(&["restore", "saved", "--store", "other.db"]).starts_with("exit 0"));
+    assert!(typed(dir, &["list", "--store", "other.db"]).contains("red moon"));
+    fs::write(dir.join("garbage"), "x".repeat(5000)).unwrap();
+    for args in [
+        &["restore", "garbage", "--store", "new.db"][..],
+        &["restore", "nowhere"],
+        &["backup", "x", "--store", "no.db"],
+    ] {
+        let refused = backup(args);
+        assert!(refused.starts_with("exit 2") && refused.contains("hint: "), "{refused}");
+    }
+    assert!(!dir.join("new.db").exists() && !dir.join("no.db").exists() && !dir.join("x").exists());
+    assert!(typed(dir, &["list"]).contains("1 concept"));
+}

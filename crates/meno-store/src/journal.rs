@@ -309,7 +309,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-fn insert(sql: &mut dyn Sql, concept: &Concept) -> Result<u64> {
+pub(crate) fn insert(sql: &mut dyn Sql, concept: &Concept) -> Result<u64> {
     debug_assert_eq!(concept.normal, normal_form(&concept.phrase));
     let source = concept.source.as_ref().map(to_json);
     let values = [
@@ -356,7 +356,7 @@ fn update(sql: &mut dyn Sql, concept: &Concept) -> Result<()> {
     )
 }
 
-fn to_json(value: &impl serde::Serialize) -> String {
+pub(crate) fn to_json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("concepts are plain data")
 }
 

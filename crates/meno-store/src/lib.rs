@@ -24,11 +24,13 @@
 //! - `sqlite`, `postgres`: how each database is opened, locked and asked.
 //! - `desk`: a connection that many threads ask in turn.
 //! - `memory`: the handle that answers.
+//! - `backup`: everything in a store, written to a file and back.
 //! - `assistant`: a turn of a conversation that asks and learns.
 //! - `clock`: the moment at which something is said.
 //! - `jsonl`: concepts as lines of JSON.
 
 mod assistant;
+mod backup;
 mod clock;
 mod desk;
 mod error;
@@ -43,12 +45,15 @@ mod sqlite;
 mod store;
 
 pub use assistant::{Assistant, Turn};
+pub use backup::{backup, restore};
 pub use clock::Clock;
 pub use error::{Error, Result};
 pub use jsonl::{read_concepts, write_concepts};
 pub use memory::{Known, Memory, now};
 pub use schema::VERSION as SCHEMA_VERSION;
-pub use store::{Amendment, Change, Edit, Entered, Erased, Mark, News, Query, Quota, Scope, Store};
+pub use store::{
+    Amendment, Change, Edit, Entered, Erased, Mark, News, Put, Query, Quota, Record, Scope, Store,
+};
 
 /// What may happen to a store that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

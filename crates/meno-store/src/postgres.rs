@@ -198,6 +198,19 @@ impl Backend for Postgres {
         }
     }
 
+    fn renumber(&mut self) -> Result<()> {
+        let name = self.name.clone();
+        let link = self.link()?;
+        for (table, column) in [("meno_concepts", "id"), ("meno_changes", "seq")] {
+            let sql = format!(
+                "SELECT setval(pg_get_serial_sequence('{table}', '{column}'),
+                   (SELECT coalesce(max({column}), 0) + 1 FROM {table}), false)"
+            );
+            link.run(&name, &sql)?;
+        }
+        Ok(())
+    }
+
     fn scrub(&mut self) -> Result<()> {
         let name = self.name.clone();
         let link = self.link()?;

@@ -50,8 +50,8 @@ const MIGRATIONS: [&[Step]; 3] = [
         Make("CREATE INDEX meno_changes_owner ON meno_changes (owner, seq)"),
         Make("CREATE TABLE meno_owners (owner TEXT NOT NULL PRIMARY KEY, concepts BIGINT NOT NULL,
            bytes BIGINT NOT NULL)"),
-        Fill(fill_owners),
-        Fill(give_identity),
+        Fill(|sql| fill_owners(sql)),
+        Fill(|sql| give_identity(sql)),
     ],
 ];
 
@@ -73,7 +73,7 @@ fn fill_owners_of_changes(sql: &mut dyn Ddl) -> Result<()> {
 }
 
 /// Counts the concepts of each owner.
-fn fill_owners(sql: &mut dyn Ddl) -> Result<()> {
+pub(crate) fn fill_owners(sql: &mut dyn Sql) -> Result<()> {
     let mut owners: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     sql.query(concat!("SELECT ", columns!(), " FROM meno_concepts"), &[], &mut |row| {
         let concept = crate::sql::concept(row)?;
@@ -90,7 +90,7 @@ fn fill_owners(sql: &mut dyn Ddl) -> Result<()> {
 }
 
 /// A number that no other store has, so that whoever follows this one notices when there is another in its place.
-fn give_identity(sql: &mut dyn Ddl) -> Result<()> {
+pub(crate) fn give_identity(sql: &mut dyn Sql) -> Result<()> {
     let identity = RandomState::new().hash_one(0) >> 1;
     sql.execute("INSERT INTO meno_meta (name, value) VALUES ('identity', $1)", &[identity.into()])
 }

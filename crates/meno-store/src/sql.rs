@@ -97,6 +97,9 @@ pub(crate) trait Backend: Send {
     /// How long it may take to give something from now on; then it counts as away.
     fn set_patience(&mut self, patience: Duration);
 
+    /// Goes on numbering rows after the greatest numbers that there are.
+    fn renumber(&mut self) -> Result<()>;
+
     /// Makes sure that what was deleted is not on the disk any more.
     fn scrub(&mut self) -> Result<()>;
 

@@ -210,6 +210,11 @@ impl Backend for Sqlite {
         Ok(result)
     }
 
+    /// It does so by itself.
+    fn renumber(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     fn scrub(&mut self) -> Result<()> {
         let name = Backend::name(self);
         self.connection.progress_handler(0, None::<fn() -> bool>).map_err(|error| failed(&name, error))?;

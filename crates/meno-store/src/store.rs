@@ -6,6 +6,7 @@ use meno::memory::{Concept, Draft, Entry, Owner};
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
+use crate::backup;
 use crate::journal::Batch;
 use crate::sql::{Backend, Row, Sql, columns, concept, from_json};
 
@@ -126,6 +127,20 @@ pub struct Mark {
     pub seq: u64,
 }
 
+/// A row of a store, as a backup has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// A concept.
+    Concept(Box<Concept>),
+    /// A row of the journal, with its owner, and the number of the concept.
+    Change(Box<Entered>, String, u64),
+    /// The last row that was dropped from the journal.
+    Trimmed(u64),
+}
+
+/// Where the rows of a backup go.
+pub type Put<'a> = dyn FnMut(Record) -> Result<()> + 'a;
+
 /// What happened since somebody looked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
@@ -171,6 +186,12 @@ pub trait Store: Send {
     /// What was changed since a mark was given, by whatever process.
     fn news(&mut self, since: Mark) -> Result<News>;
 
+    /// Everything, as it was at one moment; others read and write on meanwhile.
+    fn dump(&mut self, put: &mut Put<'_>) -> Result<()>;
+
+    /// Takes everything away and has what `fill` puts in its place, all or nothing. Whoever follows the journal reads it anew.
+    fn replace(&mut self, fill: &mut dyn FnMut(&mut Put<'_>) -> Result<()>) -> Result<()>;
+
     /// How long the database may take to give something from now on; then it counts as away.
     fn set_patience(&mut self, patience: Duration);
 
@@ -204,18 +225,7 @@ impl<B: Backend> Store for B {
         let mut rows = Vec::new();
         self.read(|tables| {
             tables.query(sql, &[name.into(), after.into(), limit.into()], &mut |row| {
-                let concept = |column: usize| -> Result<Option<Concept>> {
-                    row.text(column)?.map(|text| from_json(text, "the journal")).transpose()
-                };
-                rows.push(Entered {
-                    seq: row.number(0)?,
-                    batch: row.number(1)?,
-                    undoes: row.number(2)?,
-                    role: row.string(3)?,
-                    actor: row.string(4)?,
-                    time: row.number(5)?,
-                    change: Change { before: concept(6)?, after: concept(7)? },
-                });
+                rows.push(entered(row)?);
                 Ok(())
             })
         })?;
@@ -258,6 +268,15 @@ impl<B: Backend> Store for B {
 
     fn count(&mut self) -> Result<u64> {
         self.read(|sql| sql.number("SELECT count(*) FROM meno_concepts", &[]))
+    }
+
+    fn dump(&mut self, put: &mut Put<'_>) -> Result<()> {
+        self.read(|sql| backup::dump(sql, put))
+    }
+
+    fn replace(&mut self, fill: &mut dyn FnMut(&mut Put<'_>) -> Result<()>) -> Result<()> {
+        self.write(|sql| backup::replace(sql, fill))?;
+        self.renumber()
     }
 
     fn set_patience(&mut self, patience: Duration) {
@@ -316,6 +335,22 @@ impl<B: Backend> Store for B {
             Ok(())
         })
     }
+}
+
+/// Reads a row of the journal: seq, batch, undoes, role, actor, time, was, became.
+pub(crate) fn entered(row: &dyn Row) -> Result<Entered> {
+    let concept = |column: usize| -> Result<Option<Concept>> {
+        row.text(column)?.map(|text| from_json(text, "the journal")).transpose()
+    };
+    Ok(Entered {
+        seq: row.number(0)?,
+        batch: row.number(1)?,
+        undoes: row.number(2)?,
+        role: row.string(3)?,
+        actor: row.string(4)?,
+        time: row.number(5)?,
+        change: Change { before: concept(6)?, after: concept(7)? },
+    })
 }
 
 /// The end of the journal.

@@ -396,6 +396,59 @@ fn readers_do_not_stand_in_the_way_of_teachers() {
     });
 }
 
+/// A backup under load has whole changes, all that were acknowledged before it began, and can be undone like the store itself.
+#[test]
+fn a_backup_is_the_store_at_one_moment() {
+    on_every_store(|location| {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("backup");
+        let (memory, admin) = (open(location), Scope::admin("admin"));
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        let pair = |i: usize| adds(&[&format!("left {i}|song"), &format!("right {i}|song|anna")]);
+        (0..50).for_each(|i| drop(memory.edit(&admin, pair(i)).unwrap()));
+        let n = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for i in 50.. {
+                    if is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                        return;
+                    }
+                    memory.edit(&admin, pair(i)).unwrap();
+                }
+            });
+            let mut store = meno_store::open(location, Access::Existing).unwrap();
+            let written: Vec<_> = (0..5).map(|_| meno_store::backup(store.as_mut(), &file)).collect();
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            written.into_iter().map(Result::unwrap).last().unwrap() as usize
+        });
+        assert!(n >= 100 && n.is_multiple_of(2), "{n}");
+        // The one file is all of it.
+        let alone = dir.path().join("alone");
+        std::fs::copy(&file, &alone).unwrap();
+        assert_eq!(open(alone.to_str().unwrap()).len(), n);
+
+        // Restored while it is used: a server sees it, goes on counting, and can undo.
+        memory.edit(&admin, adds(&["later|song"])).unwrap();
+        let mut store = meno_store::open(location, Access::Existing).unwrap();
+        assert_eq!(meno_store::restore(store.as_mut(), &file).unwrap() as usize, n);
+        within(Duration::from_secs(3), || memory.len() == n && knows(&memory, "later", None).is_empty());
+        let learnt = memory.learn(&admin, draft("new|song")).unwrap();
+        assert!(
+            memory.list(&admin, &Query::default()).unwrap().iter().all(|concept| concept.id <= learnt.id)
+        );
+        assert_eq!(memory.undo(&admin).unwrap().len(), 1);
+        assert_eq!(memory.undo(&admin).unwrap().len(), 2);
+        let quota = meno_store::Quota { concepts: 3, bytes: 10_000 };
+        let anna = Scope::of(Some("anna")).up_to(quota);
+        assert!(matches!(memory.learn(&anna, draft("x|song|anna")), Err(Error::Full { .. })));
+
+        // What is no backup changes nothing.
+        std::fs::write(&alone, "x".repeat(5000)).unwrap();
+        assert!(meno_store::restore(store.as_mut(), &alone).is_err());
+        assert!(meno_store::restore(store.as_mut(), &dir.path().join("nowhere")).is_err());
+        assert_eq!(memory.list(&admin, &Query::default()).unwrap().len(), n - 2);
+    });
+}
+
 #[test]
 fn a_volatile_memory_is_like_any_other_until_it_is_dropped() {
     let memory = Memory::volatile().unwrap();

@@ -1,0 +1,106 @@
+//! Everything in a store, written to a file and back.
+//!
+//! A backup is a store of its own: one SQLite file, whatever the store is, which every command opens. It has the store as it was at
+//! one moment, while others read and write on.
+
+use std::path::{Path, PathBuf};
+
+use crate::journal::{insert, to_json};
+use crate::schema;
+use crate::sql::{Sql, Value, columns, concept};
+use crate::store::{Put, Record, entered};
+use crate::{Access, Error, Result, Store, open};
+
+/// Writes a store to a file, in the place of what is there; how many concepts it has.
+pub fn backup(store: &mut dyn Store, file: &Path) -> Result<u64> {
+    let unfinished = beside(file, ".unfinished");
+    let gone =
+        |error: std::io::Error| Error::Database { store: file.display().to_string(), source: error.into() };
+    if unfinished.exists() {
+        std::fs::remove_file(&unfinished).map_err(gone)?;
+    }
+    let written = write(store, &unfinished);
+    // Closed by now: the file is whole by itself.
+    let renamed = written.and_then(|n| std::fs::rename(&unfinished, file).map_err(gone).map(|()| n));
+    if renamed.is_err() {
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    renamed
+}
+
+fn write(store: &mut dyn Store, file: &Path) -> Result<u64> {
+    let location = file.to_str().ok_or_else(|| Error::NotAStore {
+        store: file.display().to_string(),
+        problem: "its name is not UTF-8".to_owned(),
+    })?;
+    let mut copy = open(location, Access::Create)?;
+    copy.replace(&mut |put| store.dump(put))?;
+    copy.count()
+}
+
+/// Puts what a backup has in the place of all that a store has, all or nothing; how many concepts that is.
+pub fn restore(store: &mut dyn Store, file: &Path) -> Result<u64> {
+    let location = file.to_str().unwrap_or_default();
+    let mut copy = open(location, Access::Existing)?;
+    store.replace(&mut |put| copy.dump(put))?;
+    store.count()
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+pub(crate) fn dump(sql: &mut dyn Sql, put: &mut Put<'_>) -> Result<()> {
+    sql.query(concat!("SELECT ", columns!(), " FROM meno_concepts ORDER BY id"), &[], &mut |row| {
+        put(Record::Concept(Box::new(concept(row)?)))
+    })?;
+    let changes = "SELECT seq, batch, undoes, role, actor, time, was, became, owner, concept FROM meno_changes ORDER BY seq";
+    sql.query(changes, &[], &mut |row| {
+        put(Record::Change(Box::new(entered(row)?), row.string(8)?, row.number(9)?))
+    })?;
+    let trimmed = sql.number("SELECT value FROM meno_meta WHERE name = 'trimmed'", &[])?;
+    put(Record::Trimmed(trimmed))
+}
+
+pub(crate) fn replace(sql: &mut dyn Sql, fill: &mut dyn FnMut(&mut Put<'_>) -> Result<()>) -> Result<()> {
+    for statement in ["DELETE FROM meno_concepts", "DELETE FROM meno_changes", "DELETE FROM meno_owners"] {
+        sql.execute(statement, &[])?;
+    }
+    fill(&mut |record| put(sql, record))?;
+    schema::fill_owners(sql)?;
+    // It is another store to those who follow it.
+    sql.execute("DELETE FROM meno_meta WHERE name = 'identity'", &[])?;
+    schema::give_identity(sql)
+}
+
+fn put(sql: &mut dyn Sql, record: Record) -> Result<()> {
+    match record {
+        Record::Concept(concept) => insert(sql, &concept).map(drop),
+        Record::Change(row, owner, id) => {
+            let [was, became] =
+                [&row.change.before, &row.change.after].map(|concept| concept.as_ref().map(to_json));
+            let values = [
+                row.seq.into(),
+                row.batch.into(),
+                row.undoes.into(),
+                row.role.as_str().into(),
+                row.actor.as_str().into(),
+                owner.as_str().into(),
+                id.into(),
+                Value::from(was.as_deref()),
+                became.as_deref().into(),
+                row.time.into(),
+            ];
+            sql.execute(
+                "INSERT INTO meno_changes (seq, batch, undoes, role, actor, owner, concept, was, became, time)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                &values,
+            )
+        }
+        Record::Trimmed(seq) => {
+            sql.execute("UPDATE meno_meta SET value = $1 WHERE name = 'trimmed'", &[seq.into()])
+        }
+    }
+}
