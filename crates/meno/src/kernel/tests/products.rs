@@ -96,7 +96,6 @@ fn products_of_rows_and_bf16() {
         let b = Bf16Matrix::for_rows(k, &panels).expect("they are rounded");
         let a = Strided { data: &x, row: a_row, column: 1 };
         for (kernels, start) in variants()
-            .into_iter()
             .flat_map(|kernels| [Start::Zero, Start::Sum, Start::Row(&row)].map(|start| (kernels, start)))
         {
             let mut found = floats(&mut random, m * c_row);
