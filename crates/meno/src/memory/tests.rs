@@ -109,7 +109,10 @@ fn drafts_that_nobody_could_find_are_refused() {
         ("x", "", "the slot has no name"),
         ("x", "a b", "there is white space in the slot `a b`"),
         ("x", "unknown", "a slot cannot be called `unknown`"),
-        ("x\0", "song", "there is a null character in it"),
+        ("x\0", "song", "there is a control character, \\u{0}, in the phrase"),
+        ("x\u{202e}y", "song", "there is a control character, \\u{202e}, in the phrase"),
+        ("x", "O", "a slot cannot be called `O`, which is no slot"),
+        ("x", "B-place", "a slot cannot be called `B-place`, which is a label"),
     ] {
         assert_eq!(draft(phrase, slot).check().unwrap_err().to_string(), problem);
     }
