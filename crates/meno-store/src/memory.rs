@@ -332,17 +332,16 @@ impl Shared {
     }
 
     /// What is done all the time: brings what others changed into the index, and uses to the store. A store that was away is
-    /// back when it can be written to.
+    /// back when it can be written to; whoever finds something new here may teach, too.
     fn follow(&self, store: &mut dyn Store) -> Result<()> {
-        if self.reader.is_some() {
-            self.catch_up(store)?;
-        }
-        self.write_uses(store)?;
         if lock(&self.trouble).is_some() {
             store.check()?;
             *lock(&self.trouble) = None;
         }
-        Ok(())
+        if self.reader.is_some() {
+            self.catch_up(store)?;
+        }
+        self.write_uses(store)
     }
 }
 
