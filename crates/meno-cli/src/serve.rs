@@ -20,8 +20,8 @@ Examples:
   meno serve my.model --store postgres://anna@db/meno --listen 0.0.0.0:8080 --tokens tokens.txt
   curl -H 'Content-Type: application/json' -d '{\"text\": \"wake me at six\"}' http://127.0.0.1:8080/v1/annotate
 
-The interface is described at /openapi.json. SIGHUP loads the model and the tokens again, SIGTERM ends the server when what
-is under way is done. Tokens may also stand in the environment variable MENO_TOKENS, one line for each.";
+The interface is described at /openapi.json. SIGHUP reads the tokens, the phrases and the model again, SIGTERM ends the
+server when what is under way is done. Tokens may also stand in the environment variable MENO_TOKENS, one line for each.";
 
 /// The environment variable with tokens.
 const TOKENS: &str = "MENO_TOKENS";
@@ -39,6 +39,9 @@ pub struct Args {
     /// The address to listen on; another one than this machine's own needs tokens.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: String,
+    /// Another address, on which /healthz, /readyz and /metrics are answered whatever happens on the first.
+    #[arg(long, value_name = "ADDRESS")]
+    admin_listen: Option<String>,
     /// A file with a line for each token: owner, rights, hash; see `meno help token`.
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
@@ -72,9 +75,12 @@ struct Limits {
     /// Requests that may wait for the model; others are refused with 429.
     #[arg(long, value_name = "N", default_value = "1024")]
     queue: NonZeroUsize,
-    /// Open connections; others wait to be taken.
+    /// Open connections; who is silent for longest gives way to others.
     #[arg(long, value_name = "N", default_value = "1024")]
     connections: NonZeroUsize,
+    /// Open connections from one address.
+    #[arg(long, value_name = "N", default_value = "512")]
+    address_connections: NonZeroUsize,
     /// Bytes of a body.
     #[arg(long, value_name = "BYTES", default_value = "1048576")]
     max_body: usize,
@@ -122,6 +128,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         model,
         store,
         listen,
+        admin_listen,
         tokens,
         owner: name,
         spelling,
@@ -141,11 +148,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
         tokens: tokens.map(TokenSource::File).or_else(from_environment),
         owner: owner(&name),
         spelling: spelling.into(),
+        phrases: phrases.clone(),
         assistant: Assistant { book: phrasebook(phrases.as_deref())?, ..Assistant::default() },
         clock: Clock::default().at(None, zone.as_deref())?,
         threads: threads.map_or(defaults.threads, usize::from),
         queue: limits.queue.into(),
         connections: limits.connections.into(),
+        address_connections: limits.address_connections.into(),
+        admin_listen,
         max_body: limits.max_body,
         max_text: limits.max_text,
         max_batch: limits.max_batch,

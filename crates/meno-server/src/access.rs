@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
 use crate::App;
+use crate::engine::CallerId;
 use crate::problem::{Code, Problem};
 
 /// What a caller may do.
@@ -62,6 +63,8 @@ pub fn owner(name: &str) -> Owner {
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Caller {
+    /// What tells its token from others.
+    pub id: CallerId,
     /// Whose concepts are known and taught.
     pub owner: Owner,
     /// What may be done.
@@ -71,7 +74,7 @@ pub(crate) struct Caller {
 impl Caller {
     /// Somebody who may do everything.
     fn trusted(owner: Owner) -> Self {
-        Caller { owner, rights: vec![Right::Admin] }
+        Caller { id: 0, owner, rights: vec![Right::Admin] }
     }
 
     pub(crate) fn is_admin(&self) -> bool {
@@ -143,13 +146,10 @@ impl Tokens {
             let hash = from_hex(hash).ok_or_else(|| refuse(number, "the hash has not 64 hex digits"))?;
             let owner = owner(name);
             owner.check().map_err(|error| refuse(number, &error.to_string()))?;
-            Ok((hash, Arc::new(Caller { owner, rights })))
+            let id = CallerId::from_le_bytes(*hash.first_chunk().expect("a hash is longer"));
+            Ok((hash, Arc::new(Caller { id, owner, rights })))
         };
-        let tokens = lines.map(token).collect::<Result<Vec<_>>>()?;
-        if tokens.is_empty() {
-            return Err(refuse(1, "there is no token"));
-        }
-        Ok(Tokens(tokens))
+        Ok(Tokens(lines.map(token).collect::<Result<_>>()?))
     }
 
     /// Looks at all tokens, whichever it is, in the same time.
@@ -205,6 +205,13 @@ pub(crate) struct Access {
 impl Access {
     pub fn new(source: Option<TokenSource>, owner: Owner) -> Result<Self> {
         let tokens = source.as_ref().map(TokenSource::read).transpose()?.map(Arc::new);
+        // Whoever starts a server that nobody may ask has forgotten something; to take the last token away later is another matter.
+        if tokens.as_ref().is_some_and(|tokens| tokens.0.is_empty()) {
+            return Err(Error::Access {
+                problem: "there is no token".to_owned(),
+                hint: "`meno token NAME RIGHTS --tokens FILE` makes one".to_owned(),
+            });
+        }
         Ok(Access { source, tokens: RwLock::new(tokens), anybody: Arc::new(Caller::trusted(owner)) })
     }
 
@@ -212,13 +219,13 @@ impl Access {
         self.source.is_some()
     }
 
-    /// Reads the tokens again; those that were known stay if that fails.
-    pub fn reload(&self) -> Result<()> {
-        if let Some(source) = &self.source {
-            let tokens = source.read()?;
-            *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(tokens));
-        }
-        Ok(())
+    /// Reads the tokens again; those that were known stay if that fails. How many there are, if any are asked for.
+    pub fn reload(&self) -> Result<Option<usize>> {
+        let Some(source) = &self.source else { return Ok(None) };
+        let tokens = source.read()?;
+        let n = tokens.0.len();
+        *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(tokens));
+        Ok(Some(n))
     }
 
     fn caller(&self, parts: &Parts) -> Result<Arc<Caller>, Problem> {
@@ -278,10 +285,24 @@ mod tests {
     }
 
     #[test]
+    fn the_last_token_can_be_taken_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tokens");
+        let (token, line) = new_token("anna", "read").unwrap();
+        std::fs::write(&path, line).unwrap();
+        let access = Access::new(Some(TokenSource::File(path.clone())), Owner::Everyone).unwrap();
+        let is_known = || access.tokens.read().unwrap().as_ref().unwrap().caller(&token).is_some();
+        assert!(is_known());
+        std::fs::write(&path, "# nobody\n").unwrap();
+        assert_eq!(access.reload().unwrap(), Some(0));
+        assert!(!is_known());
+        let error = Access::new(Some(TokenSource::File(path)), Owner::Everyone).err().unwrap();
+        assert_eq!(error.to_string(), "there is no token");
+    }
+
+    #[test]
     fn bad_lines_are_named() {
         for (text, problem) in [
-            ("", "t:1: there is no token"),
-            ("# nobody\n", "t:1: there is no token"),
             ("\nanna read", "t:2: there are not three words"),
             ("anna sing 00", "t:1: `sing` is no right"),
             ("anna read 00", "t:1: the hash has not 64 hex digits"),
@@ -299,7 +320,7 @@ mod tests {
         assert_eq!(admin.scope(Some("*")).unwrap(), all);
         assert_eq!(admin.scope(Some("everyone")).unwrap(), all.clone().within(Owner::Everyone));
         assert_eq!(admin.scope(Some("anna")).unwrap(), all.within(owner("anna")));
-        let anna = Caller { owner: owner("anna"), rights: vec![Right::Read, Right::Teach] };
+        let anna = Caller { id: 1, owner: owner("anna"), rights: vec![Right::Read, Right::Teach] };
         assert_eq!(anna.scope(None).unwrap(), Scope::of(Some("anna")));
         assert!(anna.scope(Some("anna")).is_err());
     }

@@ -1,18 +1,19 @@
 //! What answers, and the threads behind it.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use axum::Router;
 use axum::response::Response;
+use meno::dialogue::Phrasebook;
 use meno_store::{Access as StoreAccess, Assistant, Clock, Memory, Result, Scope};
-use tokio::sync::Semaphore;
 
 use crate::access::{Access, Caller};
+use crate::connections::Connections;
 use crate::engine::{Engine, Loaded};
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 use crate::sessions::Sessions;
-use crate::{Config, around, listen, routes, setting};
+use crate::{Config, around, routes, setting};
 
 /// Loads the model, opens the store and starts the threads; what answers, and a handle to it.
 ///
@@ -42,11 +43,11 @@ pub(crate) fn start(config: Config) -> Result<(Router, Arc<App>)> {
     let app = Arc::new(App {
         engine,
         memory,
-        assistant: Arc::new(config.assistant.clone()),
+        assistant: RwLock::new(Arc::new(config.assistant.clone())),
         sessions: Sessions::new(config.sessions, config.owner_sessions, config.session_lifetime),
         access,
         metrics: Metrics::default(),
-        connections: Arc::new(Semaphore::new(config.connections)),
+        connections: Connections::new(config.connections, config.address_connections),
         config,
     });
     Ok((routes::router(app.clone()), app))
@@ -57,13 +58,14 @@ pub(crate) fn start(config: Config) -> Result<(Router, Arc<App>)> {
 pub struct Handle(Weak<App>);
 
 impl Handle {
-    /// Reads the model and the tokens again, which waits for a disk. Requests under way are answered by the old model; what
-    /// cannot be read leaves everything as it is.
+    /// Reads the tokens, the phrases and the model again, each by itself, which waits for a disk. Requests under way are answered by
+    /// the old model; of what cannot be read the old stays, and the first error is told.
     pub fn reload(&self) -> Result<()> {
         let app = self.0.upgrade();
         let app = app.ok_or_else(|| setting("nothing answers any more".to_owned(), "make another router"))?;
-        routes::reload(&app)?;
-        Ok(())
+        let read =
+            [app.reload_tokens().map(drop), app.reload_phrases().map(drop), app.reload_model().map(drop)];
+        Ok(read.into_iter().collect::<meno::Result<()>>()?)
     }
 
     /// Finishes what waits for the model and ends its threads. What is asked of it later is refused.
@@ -79,16 +81,37 @@ pub(crate) struct App {
     pub config: Config,
     pub engine: Engine,
     pub memory: Memory,
-    pub assistant: Arc<Assistant>,
+    assistant: RwLock<Arc<Assistant>>,
     pub sessions: Sessions,
     pub access: Access,
     pub metrics: Metrics,
-    pub connections: Arc<Semaphore>,
+    pub connections: Arc<Connections>,
 }
 
 impl App {
-    pub fn n_connections(&self) -> usize {
-        listen::n_open(&self.connections, self.config.connections)
+    /// How dialogues are led.
+    pub fn assistant(&self) -> Arc<Assistant> {
+        self.assistant.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the tokens again; how many there are, if any are asked for.
+    pub fn reload_tokens(&self) -> meno::Result<Option<usize>> {
+        self.access.reload()
+    }
+
+    /// Reads the phrases again; whether there is a file of them.
+    pub fn reload_phrases(&self) -> meno::Result<bool> {
+        let Some(path) = &self.config.phrases else { return Ok(false) };
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| meno::Error::Read { path: path.clone(), source })?;
+        let assistant = Assistant { book: Phrasebook::read(&text, path)?, ..self.config.assistant.clone() };
+        *self.assistant.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(assistant);
+        Ok(true)
+    }
+
+    /// Reads the model again.
+    pub fn reload_model(&self) -> meno::Result<Arc<Loaded>> {
+        Ok(self.engine.renew(Loaded::read(&self.config.model)?))
     }
 
     /// What a caller sees and changes ([`Caller::scope`]), and how much it may have.

@@ -1,9 +1,9 @@
-//! Threads that run the model, fed by one bounded queue.
+//! Threads that run the model, fed by one bounded queue that is fair to callers ([`Lanes`]).
 //!
-//! A job enters as a closure over a [`Context`]; its answer leaves by a channel. Each thread has the workers of one model on its
+//! A job enters as a closure over a [`Context`], with who asks and about how many words it reads; its answer leaves by a channel. What
+//! nobody waits for any more is not begun, and large requests come in parts, so that this is soon noticed. Each thread has the workers of one model on its
 //! stack. When there is another model they finish the job they have, and the next one runs on the new model.
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,6 +18,7 @@ use meno::{Error, Model, Result, Worker};
 use meno_store::{Memory, now};
 use tokio::sync::oneshot;
 
+use crate::lanes::Lanes;
 use crate::problem::{Code, Problem};
 
 /// A model, and what is told of its file.
@@ -70,8 +71,15 @@ impl Context<'_> {
 
 type Job = Box<dyn FnOnce(&mut Context<'_>) + Send>;
 
+/// Who asks, as far as turns go.
+pub(crate) type CallerId = u64;
+
 struct Queue {
-    jobs: VecDeque<Job>,
+    jobs: Lanes<CallerId, Job>,
+    /// Heavy jobs under way.
+    n_heavy: usize,
+    /// How many there may be: one thread is left for everybody else.
+    max_heavy: usize,
     model: Arc<Loaded>,
     /// Threads that wait for a job.
     n_idle: usize,
@@ -86,7 +94,8 @@ struct Shared {
 
 /// What a thread does next.
 enum Next {
-    Job(Job),
+    /// A job, and whether it is heavy.
+    Job(Job, bool),
     /// There is another model.
     Renew,
     End,
@@ -109,7 +118,14 @@ impl Engine {
         capacity: usize,
         timeout: Duration,
     ) -> Result<Engine> {
-        let queue = Queue { jobs: VecDeque::new(), model: Arc::new(model), n_idle: 0, is_closed: false };
+        let queue = Queue {
+            jobs: Lanes::new(),
+            n_heavy: 0,
+            max_heavy: (n_threads - 1).max(1),
+            model: Arc::new(model),
+            n_idle: 0,
+            is_closed: false,
+        };
         let shared = Arc::new(Shared { queue: Mutex::new(queue), news: Condvar::new(), memory });
         let engine = Engine { shared, threads: Mutex::default(), capacity, timeout };
         for _ in 0..n_threads {
@@ -125,34 +141,56 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Runs some work on one of the threads.
+    /// Runs some work on one of the threads, when it is the caller's turn; it reads about so many words.
     pub async fn run<T: Send + 'static>(
         &self,
+        caller: CallerId,
+        words: u32,
+        work: impl FnOnce(&mut Context<'_>) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        self.demand_room(caller)?;
+        self.go_on(caller, words, work).await
+    }
+
+    /// The same for what was let in already: a part of a request is not refused after others were answered.
+    pub async fn go_on<T: Send + 'static>(
+        &self,
+        caller: CallerId,
+        words: u32,
         work: impl FnOnce(&mut Context<'_>) -> T + Send + 'static,
     ) -> Result<T, Problem> {
         let (sender, receiver) = oneshot::channel();
-        self.push(Box::new(move |context: &mut Context<'_>| {
+        let job = Box::new(move |context: &mut Context<'_>| {
             // Nobody waits if the connection is gone.
             if !sender.is_closed() {
                 let _ = sender.send(work(context));
             }
-        }))?;
+        });
+        self.push(caller, words, job)?;
         match tokio::time::timeout(self.timeout, receiver).await {
             Ok(answer) => answer.map_err(|_| Problem::mistake()),
             Err(_) => Err(Problem::new(Code::TooSlow, "there was no time for it", "try again later")),
         }
     }
 
-    fn push(&self, job: Job) -> Result<(), Problem> {
+    /// Refuses more than there is room for. Whoever has nothing in the queue yet finds a place even if others fill it.
+    fn demand_room(&self, caller: CallerId) -> Result<(), Problem> {
+        let queue = self.shared.lock();
+        let (n_own, n_all) = (queue.jobs.len_of(&caller), queue.jobs.len());
+        let capacity = if n_own == 0 { 2 * self.capacity } else { self.capacity };
+        if n_all < capacity && n_own < self.capacity.div_ceil(2) {
+            return Ok(());
+        }
+        let message = format!("{n_all} requests wait already, {n_own} of them yours");
+        Err(Problem::new(Code::Busy, message, "try again later, or send several texts at once"))
+    }
+
+    fn push(&self, caller: CallerId, words: u32, job: Job) -> Result<(), Problem> {
         let mut queue = self.shared.lock();
         if queue.is_closed {
             return Err(Problem::new(Code::Stopped, "the model was stopped", "it does not answer again"));
         }
-        if queue.jobs.len() >= self.capacity {
-            let message = format!("{} requests wait already", queue.jobs.len());
-            return Err(Problem::new(Code::Busy, message, "try again later, or send several texts at once"));
-        }
-        queue.jobs.push_back(job);
+        queue.jobs.push(caller, words, job);
         let is_awaited = queue.n_idle > 0;
         drop(queue);
         if is_awaited {
@@ -208,8 +246,13 @@ impl Shared {
             loop {
                 match self.next(loaded.generation) {
                     // A worker may be left in any state by a panic, so there is to be a new one.
-                    Next::Job(job) => {
-                        if catch_unwind(AssertUnwindSafe(|| job(&mut context))).is_err() {
+                    Next::Job(job, is_heavy) => {
+                        let done = catch_unwind(AssertUnwindSafe(|| job(&mut context)));
+                        if is_heavy {
+                            self.lock().n_heavy -= 1;
+                            self.news.notify_one();
+                        }
+                        if done.is_err() {
                             break;
                         }
                     }
@@ -226,10 +269,13 @@ impl Shared {
             if queue.model.generation != generation {
                 return Next::Renew;
             }
-            if let Some(job) = queue.jobs.pop_front() {
-                return Next::Job(job);
+            let may_be_heavy = queue.n_heavy < queue.max_heavy;
+            if let Some((job, is_heavy)) = queue.jobs.pop(may_be_heavy) {
+                queue.n_heavy += usize::from(is_heavy);
+                return Next::Job(job, is_heavy);
             }
-            if queue.is_closed {
+            // What is left then is heavy, and others see to it.
+            if queue.is_closed && (queue.jobs.len() == 0 || queue.n_heavy > 0) {
                 return Next::End;
             }
             queue.n_idle += 1;

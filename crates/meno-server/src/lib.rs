@@ -22,19 +22,21 @@
 //!
 //! - `app`: what answers, and the threads behind it.
 //! - `access`: who asks, and what they may do.
-//! - `engine`: the threads that run the model.
+//! - `engine`: the threads that run the model; `lanes`: the queue before them, fair to callers.
 //! - `sessions`: dialogues under way.
 //! - `metrics`: what is counted.
 //! - `problem`, `reply`, `extract`: refusals, answers, what requests bring; `stream`: answers that are long.
 //! - `routes`: what each address does; `schema`: the shapes of answers.
 //! - `around`: what is done around every request.
-//! - `listen`: connections.
+//! - `listen`: connections, and `connections`: who has a place.
 
 mod access;
 mod app;
 mod around;
+mod connections;
 mod engine;
 mod extract;
+mod lanes;
 mod listen;
 mod metrics;
 mod problem;
@@ -59,6 +61,8 @@ use tokio::sync::Notify;
 pub use access::{EVERYONE, TokenSource, new_token, owner};
 pub(crate) use app::App;
 pub use app::{Handle, router};
+use connections::Connections;
+use listen::Times;
 
 /// How to serve. What is said of connections and signals is for [`serve`] alone: a [`router`] has neither.
 #[derive(Clone, Debug)]
@@ -77,14 +81,20 @@ pub struct Config {
     pub spelling: Spelling,
     /// How dialogues are led.
     pub assistant: Assistant,
+    /// Where the phrases of dialogues came from, to be read again.
+    pub phrases: Option<PathBuf>,
     /// What tells when something is said, unless a request states it.
     pub clock: Clock,
     /// Threads that run the model.
     pub threads: usize,
     /// How many requests may wait for them.
     pub queue: usize,
-    /// How many connections may be open; others wait to be taken.
+    /// Another address on which only health and counts are told, however many connections the first has.
+    pub admin_listen: Option<String>,
+    /// How many connections may be open; who is silent for longest gives way to others.
     pub connections: usize,
+    /// How many of them from one address.
+    pub address_connections: usize,
     /// The bytes of a body.
     pub max_body: usize,
     /// The characters of a text.
@@ -122,10 +132,13 @@ impl Config {
             owner: Owner::Everyone,
             spelling: Spelling::Strict,
             assistant: Assistant::default(),
+            phrases: None,
             clock: Clock::default(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             queue: 1024,
+            admin_listen: None,
             connections: 1024,
+            address_connections: 512,
             max_body: 1 << 20,
             max_text: 4096,
             max_batch: 256,
@@ -142,12 +155,16 @@ impl Config {
     }
 }
 
+/// Connections for those who look after the server.
+const ADMIN_CONNECTIONS: usize = 64;
+
 /// A server that has its address and everything it needs.
 pub struct Server {
     app: Arc<App>,
     router: Router,
     listener: TcpListener,
     address: SocketAddr,
+    admin: Option<TcpListener>,
     stop: Arc<Notify>,
 }
 
@@ -165,24 +182,29 @@ impl Stop {
 impl Server {
     /// Loads the model, opens the store and takes the address.
     pub fn bind(config: Config) -> Result<Server> {
-        let addresses = resolve(&config.listen)?;
-        if config.tokens.is_none() && addresses.iter().any(|address| !address.ip().is_loopback()) {
-            let problem = format!("{} can be reached by others, and there are no tokens", config.listen);
-            let hint = "make a token for each who may ask, or listen on 127.0.0.1".to_owned();
-            return Err(Error::Access { problem, hint }.into());
+        for listen in std::iter::once(&config.listen).chain(&config.admin_listen) {
+            let others = resolve(listen)?.iter().any(|address| !address.ip().is_loopback());
+            if config.tokens.is_none() && others {
+                let problem = format!("{listen} can be reached by others, and there are no tokens");
+                let hint = "make a token for each who may ask, or listen on 127.0.0.1".to_owned();
+                return Err(Error::Access { problem, hint }.into());
+            }
         }
         let (router, app) = app::start(config)?;
-        let failed = |error: std::io::Error| {
-            setting(format!("cannot listen on {}: {error}", app.config.listen), "take another address")
-        };
-        let listener = TcpListener::bind(&addresses[..]).map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        Ok(Server { app, router, listener, address, stop: Arc::default() })
+        let listener = listener(&app.config.listen)?;
+        let admin = app.config.admin_listen.as_deref().map(self::listener).transpose()?;
+        let address = listener.local_addr().map_err(|error| unheard(&app.config.listen, &error))?;
+        Ok(Server { app, router, listener, address, admin, stop: Arc::default() })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where it tells of its health, if that is another address.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin.as_ref()?.local_addr().ok()
     }
 
     /// What ends it.
@@ -197,7 +219,7 @@ impl Server {
 
     /// As [`Server::run`]; `started` is told the address when signals are handled.
     fn run_and_tell(self, started: impl FnOnce(SocketAddr)) -> Result<()> {
-        let Server { app, router, listener, address, stop } = self;
+        let Server { app, router, listener, address, admin, stop } = self;
         let failed = |error: std::io::Error| setting(format!("cannot serve: {error}"), "");
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -210,18 +232,42 @@ impl Server {
         let served = runtime.block_on(async {
             let signals = app.config.signals.then(Signals::new);
             started(address);
+            tokio::spawn(tell_of_trouble(app.clone()));
             let ended = async {
                 tokio::select! {
                     () = stop.notified() => {}
                     () = handle_signals(signals, app.clone()) => {}
                 }
             };
-            listen::listen(listener, router, app.clone(), ended).await
+            let times = Times { timeout: app.config.timeout, grace: app.config.grace };
+            if let Some(admin) = admin {
+                let connections = Connections::new(ADMIN_CONNECTIONS, ADMIN_CONNECTIONS);
+                let router = routes::admin(app.clone());
+                // It tells of the server as long as the server is there.
+                tokio::spawn(listen::listen(admin, router, connections, times, std::future::pending()));
+            }
+            listen::listen(listener, router, app.connections.clone(), times, ended).await
         });
         // What hangs at a store that is away is not waited for.
         runtime.shutdown_timeout(Duration::from_secs(1));
         app.engine.stop();
         served.map_err(failed)
+    }
+}
+
+/// Says in the log when the store goes away and comes back, and why.
+async fn tell_of_trouble(app: Arc<App>) {
+    let mut told = None;
+    loop {
+        let trouble = app.memory.trouble();
+        if trouble != told {
+            match &trouble {
+                Some(problem) => note(format_args!("the store is away: {problem}")),
+                None => note("the store is back"),
+            }
+            told = trouble;
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }
 
@@ -242,7 +288,7 @@ impl Signals {
     }
 }
 
-/// Loads the model again at SIGHUP; ends at SIGTERM and SIGINT.
+/// Reads tokens, phrases and the model again at SIGHUP; ends at SIGTERM and SIGINT.
 #[cfg(unix)]
 async fn handle_signals(signals: Option<Signals>, app: Arc<App>) {
     let Some(Signals([Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)])) = signals else {
@@ -254,15 +300,30 @@ async fn handle_signals(signals: Option<Signals>, app: Arc<App>) {
             _ = terminate.recv() => return,
             _ = interrupt.recv() => return,
             _ = hangup.recv() => {
+                // On a thread of its own: nothing that blocks makes the server deaf.
                 let app = app.clone();
-                let reloaded = tokio::task::spawn_blocking(move || routes::reload(&app)).await;
-                match reloaded {
-                    Ok(Ok(loaded)) => note(format_args!("{}: loaded again", loaded.file)),
-                    Ok(Err(error)) => note(format_args!("the old model stays: {error}")),
-                    Err(_) => {}
-                }
+                std::thread::spawn(move || reload(&app));
             }
         }
+    }
+}
+
+/// Reads again what can be, each by itself, and says what became of it.
+#[cfg(unix)]
+fn reload(app: &App) {
+    match app.reload_tokens() {
+        Ok(Some(n)) => note(format_args!("{n} tokens are known now")),
+        Ok(None) => {}
+        Err(error) => note(format_args!("the old tokens stay: {error}")),
+    }
+    match app.reload_phrases() {
+        Ok(true) => note("the phrases were read again"),
+        Ok(false) => {}
+        Err(error) => note(format_args!("the old phrases stay: {error}")),
+    }
+    match app.reload_model() {
+        Ok(loaded) => note(format_args!("{}: loaded again", loaded.file)),
+        Err(error) => note(format_args!("the old model stays: {error}")),
     }
 }
 
@@ -287,6 +348,14 @@ async fn handle_signals(signals: Option<Signals>, _: Arc<App>) {
 /// Writes to the log. Where even that fails there is no one left to tell, so it is not `eprintln`, which panics.
 pub(crate) fn note(text: impl std::fmt::Display) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+fn listener(listen: &str) -> Result<TcpListener> {
+    TcpListener::bind(&resolve(listen)?[..]).map_err(|error| unheard(listen, &error))
+}
+
+fn unheard(listen: &str, error: &std::io::Error) -> meno_store::Error {
+    setting(format!("cannot listen on {listen}: {error}"), "take another address")
 }
 
 fn resolve(listen: &str) -> Result<Vec<SocketAddr>> {

@@ -8,41 +8,45 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response};
+use hyper::body::{Body as _, Bytes, Frame, Incoming};
 use hyper::server::conn::http1;
+use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
 use tokio::time::Sleep;
 
-use crate::App;
+use crate::connections::{Connection, Connections, UnderWay};
+
+/// How long clients have.
+#[derive(Clone, Copy)]
+pub(crate) struct Times {
+    /// To send a header, and to take something.
+    pub timeout: Duration,
+    /// To be answered when the server ends.
+    pub grace: Duration,
+}
 
 /// Answers requests until `stop` is there, and then finishes those under way.
 pub(crate) async fn listen(
     listener: TcpListener,
     router: Router,
-    app: Arc<App>,
+    connections: Arc<Connections>,
+    times: Times,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let connections = app.connections.clone();
-    let timeout = app.config.timeout;
-    let mut http = http1::Builder::new();
-    // It runs from when a connection is idle, so that nobody holds one by saying nothing.
-    http.timer(TokioTimer::new()).header_read_timeout(timeout).max_buf_size(64 << 10);
     let under_way = GracefulShutdown::new();
     let mut stop = std::pin::pin!(stop);
     loop {
-        let place = tokio::select! {
-            place = connections.clone().acquire_owned() => place.expect("it is never closed"),
-            () = &mut stop => break,
-        };
-        let stream = tokio::select! {
+        let (stream, address) = tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 Err(_) => {
                     // There may be no more files to open; it does not help to ask at once.
                     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -51,41 +55,88 @@ pub(crate) async fn listen(
             },
             () = &mut stop => break,
         };
+        // Who finds no place is told by the end of the connection, at once.
+        let Some(place) = connections.enter(address.ip()) else { continue };
         // It only makes answers faster.
         let _ = stream.set_nodelay(true);
-        let service = TowerToHyperService::new(router.clone());
-        let connection = http.serve_connection(TokioIo::new(TimeoutStream::new(stream, timeout)), service);
-        let connection = under_way.watch(connection);
+        let mut http = http1::Builder::new();
+        // It runs from when a connection is idle, so that nobody holds one by saying nothing.
+        let patience = connections.patience(times.timeout);
+        http.timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(64 << 10);
+        let connection = place.connection.clone();
+        let service =
+            Counted { service: TowerToHyperService::new(router.clone()), connection: connection.clone() };
+        let stream = TimeoutStream { stream, connection, limit: times.timeout, waiting: None };
+        let served = under_way.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
-            // What is wrong with a connection is not of interest to the others.
-            let _ = connection.await;
-            drop(place);
+            tokio::select! {
+                // What is wrong with a connection is not of interest to the others.
+                _ = served => {}
+                () = place.connection.evicted.notified() => {}
+            }
         });
     }
     drop(listener);
-    let _ = tokio::time::timeout(app.config.grace, under_way.shutdown()).await;
+    let _ = tokio::time::timeout(times.grace, under_way.shutdown()).await;
     Ok(())
 }
 
-/// How many connections are open, of so many places.
-pub(crate) fn n_open(connections: &Semaphore, n_places: usize) -> usize {
-    n_places - connections.available_permits().min(n_places)
+/// What answers on a connection, which has a request under way meanwhile.
+struct Counted {
+    service: TowerToHyperService<Router>,
+    connection: Arc<Connection>,
+}
+
+impl Service<Request<Incoming>> for Counted {
+    type Response = Response<Body>;
+    type Error = std::convert::Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Self::Error>> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let (under_way, answer) = (self.connection.request(), self.service.call(request));
+        Box::pin(async move {
+            let answer = answer.await?;
+            // An answer that is streamed is under way to its end.
+            let is_whole = answer.body().size_hint().exact().is_some();
+            Ok(if is_whole {
+                answer
+            } else {
+                answer.map(|body| Body::new(Held { body, _under_way: under_way }))
+            })
+        })
+    }
+}
+
+/// The body of an answer that is under way.
+struct Held {
+    body: Body,
+    _under_way: UnderWay,
+}
+
+impl hyper::body::Body for Held {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
 }
 
 /// A connection that is given up when its client does not take what is written for some time.
 struct TimeoutStream {
     stream: TcpStream,
+    connection: Arc<Connection>,
     limit: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl TimeoutStream {
-    fn new(stream: TcpStream, limit: Duration) -> Self {
-        TimeoutStream { stream, limit, waiting: None }
-    }
-
     fn watch<T>(&mut self, context: &mut Context<'_>, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if poll.is_ready() {
+            self.connection.touch();
             self.waiting = None;
             return poll;
         }
@@ -101,7 +152,11 @@ impl AsyncRead for TimeoutStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let poll = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if poll.is_ready() {
+            self.connection.touch();
+        }
+        poll
     }
 }
 

@@ -48,7 +48,7 @@ impl Metrics {
             ("meno_queue_length", "Requests that wait for the engine.", app.engine.n_waiting() as u64),
             ("meno_concepts", "Concepts in memory.", app.memory.len() as u64),
             ("meno_sessions", "Dialogues under way.", app.sessions.len() as u64),
-            ("meno_connections", "Open connections.", app.n_connections() as u64),
+            ("meno_connections", "Open connections.", app.connections.len() as u64),
             ("meno_model_generation", "Models that were loaded.", app.engine.model().generation),
             ("meno_store_up", "1 if concepts can be learnt.", u64::from(app.memory.trouble().is_none())),
         ];

@@ -460,6 +460,14 @@ pub struct Undone {
     pub changes: Vec<Change>,
 }
 
+/// Who may ask.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokensInfo {
+    /// How many tokens are known; null if none are asked for.
+    pub tokens: Option<usize>,
+}
+
 /// What was erased.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,4 @@
-//! Answers that are longer than memory should be: lines of JSON, written page by page as the client takes them.
+//! Answers that are longer than memory should be: they are written piece by piece as the client takes them.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -15,6 +15,46 @@ use tokio::sync::mpsc;
 use crate::extract::blocking;
 use crate::problem::Problem;
 use crate::{App, reply};
+
+/// Where the pieces of an answer come from.
+pub(crate) trait Source: Send + 'static {
+    /// The next piece; `None` after the last.
+    fn next(&mut self) -> impl Future<Output = Result<Option<Vec<u8>>, Problem>> + Send;
+}
+
+/// So many bytes are gathered before an answer begins: most are whole by then, and what goes wrong is told by a status.
+const HEAD: usize = 256 << 10;
+
+/// Answers with what a source gives.
+pub(crate) async fn answer(content_type: &'static str, mut source: impl Source) -> Result<Response, Problem> {
+    let mut head = Vec::new();
+    while head.len() < HEAD {
+        match source.next().await? {
+            Some(piece) => head.extend(piece),
+            None => return Ok(reply::typed(StatusCode::OK, content_type, head)),
+        }
+    }
+    Ok(reply::typed(StatusCode::OK, content_type, Body::new(stream(head, source))))
+}
+
+/// The rest is made as it is taken, a piece ahead.
+fn stream(head: Vec<u8>, mut source: impl Source) -> Stream {
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(async move {
+        let mut piece = Ok(Some(head));
+        while let Some(bytes) = piece.transpose() {
+            // It is too late for a status: the client sees that the answer breaks off.
+            let bytes = bytes.map(Bytes::from).map_err(|_| "it could not be finished");
+            let is_last = bytes.is_err();
+            // If it cannot be sent, nobody takes it any more.
+            if sender.send(bytes).await.is_err() || is_last {
+                return;
+            }
+            piece = source.next().await;
+        }
+    });
+    Stream(receiver)
+}
 
 /// A page and the number after which the next one begins; `None` after the last.
 type Page<T> = (Vec<T>, Option<u64>);
@@ -55,54 +95,32 @@ impl<T: Send + 'static> Pages<T> {
     }
 }
 
-/// So many bytes are gathered before an answer begins: most are whole by then, and a store that is away is told by a status.
-const HEAD: usize = 256 << 10;
+/// Lines of JSON: one for each thing of each of the parts, one after the other.
+pub(crate) struct Lines<T>(pub VecDeque<Pages<T>>);
 
-/// A line for each thing of each of the parts, one after the other.
-pub(crate) async fn lines<T: Serialize + Send + 'static>(parts: Vec<Pages<T>>) -> Result<Response, Problem> {
-    let mut parts = VecDeque::from(parts);
-    let mut head = Vec::new();
-    while let Some(pages) = parts.front_mut().filter(|_| head.len() < HEAD) {
-        match pages.next().await? {
-            Some(page) => write(&page, &mut head),
-            None => drop(parts.pop_front()),
-        }
-    }
-    let body = if parts.is_empty() { Body::from(head) } else { Body::new(stream(head, parts)) };
-    Ok(reply::typed(StatusCode::OK, "application/x-ndjson", body))
-}
-
-fn write(page: &[impl Serialize], text: &mut Vec<u8>) {
-    for line in page {
-        serde_json::to_writer(&mut *text, line).expect("answers are plain data");
-        text.push(b'\n');
-    }
-}
-
-/// The rest is read as it is taken, a page ahead.
-fn stream<T: Serialize + Send + 'static>(head: Vec<u8>, parts: VecDeque<Pages<T>>) -> Stream {
-    let (sender, receiver) = mpsc::channel(1);
-    tokio::spawn(async move {
-        // If it cannot be sent, nobody takes it any more.
-        if sender.send(Ok(head.into())).await.is_err() {
-            return;
-        }
-        for mut pages in parts {
-            while let Some(page) = pages.next().await.transpose() {
-                let Ok(page) = page else {
-                    // It is too late for a status: the client sees that the answer breaks off.
-                    let _ = sender.send(Err("the store went away")).await;
-                    return;
-                };
-                let mut text = Vec::new();
-                write(&page, &mut text);
-                if sender.send(Ok(text.into())).await.is_err() {
-                    return;
-                }
+impl<T: Serialize + Send + 'static> Source for Lines<T> {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, Problem> {
+        while let Some(pages) = self.0.front_mut() {
+            let Some(page) = pages.next().await? else {
+                self.0.pop_front();
+                continue;
+            };
+            let mut text = Vec::new();
+            for line in &page {
+                serde_json::to_writer(&mut text, line).expect("answers are plain data");
+                text.push(b'\n');
             }
+            return Ok(Some(text));
         }
-    });
-    Stream(receiver)
+        Ok(None)
+    }
+}
+
+/// Answers with lines of JSON.
+pub(crate) async fn lines<T: Serialize + Send + 'static>(
+    parts: impl Into<VecDeque<Pages<T>>>,
+) -> Result<Response, Problem> {
+    answer("application/x-ndjson", Lines(parts.into())).await
 }
 
 struct Stream(mpsc::Receiver<Result<Bytes, &'static str>>);

@@ -6,7 +6,7 @@ use meno::memory::Owner;
 use meno_server::{Config, Server, TokenSource, new_token};
 use meno_store::Quota;
 use serde_json::{Value, json};
-use support::schema::{Annotation, Concept, Erased, ModelInfo, Page, Turn, Undone};
+use support::schema::{Annotation, Concept, Erased, ModelInfo, Page, TokensInfo, Turn, Undone};
 use support::{Answer, Running, config};
 
 /// A server with tokens, and one for each of these: name and rights.
@@ -39,6 +39,7 @@ fn nobody_gets_in_without_a_token() {
         ("DELETE", "/v1/owners/anna"),
         ("GET", "/v1/model"),
         ("POST", "/v1/model/reload"),
+        ("POST", "/v1/tokens/reload"),
         ("POST", "/model/parse"),
         ("GET", "/metrics"),
     ] {
@@ -86,6 +87,7 @@ fn rights_are_what_they_say() {
         ("GET", "/v1/concepts/export?owner=*", &none, [false, false, true]),
         ("POST", "/v1/concepts/undo?owner=ben", &none, [false, false, true]),
         ("POST", "/v1/model/reload", &none, [false, false, true]),
+        ("POST", "/v1/tokens/reload", &none, [false, false, true]),
     ] {
         for (token, allowed) in [&reader, &teacher, &admin].into_iter().zip(allowed) {
             let answer = by(&server, token, method, path, body);
@@ -258,22 +260,33 @@ fn without_tokens_there_is_one_owner() {
 }
 
 #[test]
-fn tokens_are_read_again_with_the_model() {
+fn tokens_are_read_again_whatever_the_model_is() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("tokens");
     let [(root, root_line), (anna, anna_line)] =
         [("root", "admin"), ("anna", "read")].map(|(name, rights)| new_token(name, rights).unwrap());
     std::fs::write(&path, format!("{root_line}\n{anna_line}\n")).unwrap();
-    let server = Running::start(Config { tokens: Some(TokenSource::File(path.clone())), ..config() });
+    let model = dir.path().join("model");
+    std::fs::copy(config().model, &model).unwrap();
+    let tokens = Some(TokenSource::File(path.clone()));
+    let server = Running::start(Config { tokens, model: model.clone(), ..config() });
     let status = |token: &str| by(&server, token, "GET", "/v1/model", &Value::Null).status;
-    let reload = || by(&server, &root, "POST", "/v1/model/reload", &Value::Null);
+    let reload = |what: &str| by(&server, &root, "POST", &format!("/v1/{what}/reload"), &Value::Null);
     assert_eq!(status(&anna), 200);
     std::fs::write(&path, "nonsense").unwrap();
-    assert_eq!(reload().refusal(), (422, "bad_model".to_owned()));
+    assert_eq!(reload("tokens").refusal(), (422, "bad_tokens".to_owned()));
+    assert_eq!(reload("model").ok::<ModelInfo>(200).generation, 2);
     assert_eq!(status(&anna), 200);
+    // A bad model keeps nobody in.
+    std::fs::write(&model, "nonsense").unwrap();
     std::fs::write(&path, root_line).unwrap();
-    assert_eq!(reload().ok::<ModelInfo>(200).generation, 2);
-    assert_eq!(status(&anna), 401);
+    assert_eq!(reload("model").refusal(), (422, "bad_model".to_owned()));
+    assert_eq!(reload("tokens").ok::<TokensInfo>(200), TokensInfo { tokens: Some(1) });
+    assert_eq!((status(&anna), status(&root)), (401, 200));
+    // Not even the last one stays.
+    std::fs::write(&path, "# nobody").unwrap();
+    assert_eq!(reload("tokens").ok::<TokensInfo>(200).tokens, Some(0));
+    assert_eq!(status(&root), 401);
 }
 
 #[test]

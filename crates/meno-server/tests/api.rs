@@ -576,6 +576,7 @@ fn the_description_names_every_address_and_holds_together() {
             "post /v1/concepts/undo",
             "post /v1/dialogue",
             "post /v1/model/reload",
+            "post /v1/tokens/reload",
         ]
     );
     let mut n_references = 0;

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use meno_server::Config;
+use meno_server::{Config, TokenSource, new_token};
 use serde_json::{Value, json};
 use support::schema::{Annotation, ModelInfo};
 use support::{Client, Running, config, model, other_model, within};
@@ -96,8 +96,11 @@ fn a_full_queue_refuses_and_the_others_are_answered() {
 
 #[test]
 fn a_request_that_waits_too_long_is_given_up() {
-    let server = Running::start(Config { threads: 1, timeout: Duration::from_millis(100), ..config() });
-    let answer = server.post("/v1/annotate", &much());
+    let timeout = Duration::from_millis(100);
+    let server = Running::start(Config { threads: 1, timeout, max_text: 1 << 20, ..config() });
+    // One text is not cut into parts.
+    let text = "play the wall in paris ".repeat(40_000);
+    let answer = server.post("/v1/annotate", &json!({ "text": text }));
     assert_eq!(answer.refusal(), (503, "too_slow".to_owned()));
     assert_eq!(answer.header("retry-after"), Some("1"));
 }
@@ -178,18 +181,68 @@ fn a_client_that_does_not_read_is_sent_away() {
     assert_eq!(server.get("/healthz").status, 200);
 }
 
+/// Whoever says nothing gives way, whoever is being answered does not.
 #[test]
-fn connections_wait_for_a_place() {
-    let server = Running::start(Config { connections: 1, ..config() });
-    let mut first = server.client();
-    assert_eq!(first.get("/healthz").status, 200);
-    let mut second = server.client();
-    second.stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-    second.stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
-    assert!(second.answer(false).is_none());
-    drop(first);
-    second.stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    assert_eq!(second.answer(false).unwrap().status, 200);
+fn silent_connections_give_way() {
+    let server = Running::start(Config { connections: 20, address_connections: 20, ..config() });
+    let silent: Vec<Client> = (0..200).map(|_| server.client()).collect();
+    let start = Instant::now();
+    for _ in 0..20 {
+        assert_eq!(server.get("/healthz").status, 200);
+    }
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    drop(silent);
+
+    let server = Running::start(Config {
+        connections: 1,
+        address_connections: 1,
+        timeout: Duration::from_secs(60),
+        ..config()
+    });
+    let mut busy = server.client();
+    let answer = std::thread::scope(|scope| {
+        let answer = scope.spawn(|| busy.json("POST", "/v1/annotate", &much()));
+        std::thread::sleep(Duration::from_millis(100));
+        let mut other = server.client();
+        let _ = other.stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");
+        assert!(other.answer(false).is_none(), "there is no place");
+        answer.join().unwrap()
+    });
+    assert_eq!(answer.status, 200);
+}
+
+/// While one caller floods the server with batches, the single requests of another are answered soon.
+#[test]
+fn a_flood_of_one_caller_does_not_hold_up_another() {
+    let made = ["eve", "anna"].map(|name| new_token(name, "read").unwrap());
+    let lines: Vec<String> = made.iter().map(|(_, line)| line.clone()).collect();
+    let [eve, anna] = made.map(|(token, _)| token);
+    let tokens = Some(TokenSource::Lines(lines.join("\n")));
+    let server = Running::start(Config { threads: 2, tokens, timeout: Duration::from_secs(60), ..config() });
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let mut times: Vec<Duration> = std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    server.client().with_token(&eve).json("POST", "/v1/annotate", &much());
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        let mut client = server.client().with_token(&anna);
+        let mut ask = || {
+            let start = Instant::now();
+            let answer = client.json("POST", "/v1/annotate", &json!({ "text": "play the wall" }));
+            assert_eq!(answer.status, 200);
+            start.elapsed()
+        };
+        let times = (0..100).map(|_| ask()).collect();
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        times
+    });
+    times.sort();
+    println!("p50 {:?}, p99 {:?}", times[50], times[98]);
+    assert!(times[98] < Duration::from_millis(200), "{:?}", times[98]);
 }
 
 #[test]

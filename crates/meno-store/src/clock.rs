@@ -30,6 +30,12 @@ impl Clock {
         Ok(Clock { zone: named.unwrap_or_else(|| self.zone.clone()), stated })
     }
 
+    /// The same clock, which stands still from now on.
+    pub fn stopped(self) -> Clock {
+        let stated = Some(self.now());
+        Clock { stated, ..self }
+    }
+
     /// What it shows.
     pub fn now(&self) -> Zoned {
         self.stated.clone().unwrap_or_else(|| Zoned::now().with_time_zone(self.zone.clone()))

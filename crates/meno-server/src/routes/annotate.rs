@@ -1,23 +1,24 @@
 //! `POST /v1/annotate`: one text or many, without a dialogue.
 
-use std::cell::OnceCell;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::Response;
 use meno::decision::Policy;
 use meno::engine::Tokenization;
 use meno::memory::Remembered;
 use meno::resolve::Shape;
+use meno_store::Clock;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::access::{By, Right};
+use crate::access::{By, Caller, Right};
 use crate::engine::Context;
 use crate::extract::{Json, demand_short};
 use crate::problem::{Code, Problem};
-use crate::{App, reply, schema};
+use crate::stream::{self, Source};
+use crate::{App, schema};
 
 /// What to annotate: `text` or `texts`.
 #[derive(Deserialize, ToSchema)]
@@ -106,34 +107,105 @@ pub(crate) async fn annotate(
         ReadingName::Text => Tokenization::Raw,
         ReadingName::Words => Tokenization::Pretokenized,
     };
-    let (has_syntax, stated) = (request.syntax, (request.threshold, request.act_from));
-    let shape = request.values.into();
-    let clock = app.clock(request.now.as_deref(), request.zone.as_deref())?;
     let said = app.said(texts.iter().map(String::as_str));
-    let work = move |context: &mut Context<'_>| {
-        let policy = policy(context, stated)?;
-        let mut json = Vec::with_capacity(512 * texts.len());
-        // All texts of a request are said at the same moment.
-        let now = OnceCell::new();
-        let now = || now.get_or_init(|| clock.now()).clone();
-        if !is_one {
-            json.extend_from_slice(b"{\"annotations\":[");
-        }
-        for (idx, text) in texts.iter().enumerate() {
-            if idx > 0 {
-                json.push(b',');
-            }
-            let mut remembered = context.annotate(policy.as_ref(), text, reading, caller.owner.user());
-            context.worker.model().resolve_remembered(&mut remembered, shape, now);
-            write(&mut json, remembered, has_syntax.then_some(&mut *context));
-        }
-        if !is_one {
-            json.extend_from_slice(b"]}");
-        }
-        Ok::<_, Problem>(json)
+    let batch = Batch {
+        app: app.clone(),
+        caller,
+        how: Arc::new(How {
+            reading,
+            has_syntax: request.syntax,
+            stated: (request.threshold, request.act_from),
+            shape: request.values.into(),
+            clock: app.clock(request.now.as_deref(), request.zone.as_deref())?.stopped(),
+        }),
+        texts: texts.into(),
+        is_one,
+        is_begun: false,
+        is_ended: false,
     };
-    let json = app.engine.run(work).await??;
-    Ok(said.with(reply::json(StatusCode::OK, json)))
+    Ok(said.with(stream::answer("application/json", batch).await?))
+}
+
+/// How texts are annotated.
+struct How {
+    reading: Tokenization,
+    has_syntax: bool,
+    stated: (Option<f64>, Option<f64>),
+    shape: Shape,
+    /// All texts of a request are said at the same moment.
+    clock: Clock,
+}
+
+/// The texts of a request, annotated some at a time.
+struct Batch {
+    app: Arc<App>,
+    caller: Arc<Caller>,
+    how: Arc<How>,
+    texts: VecDeque<String>,
+    is_one: bool,
+    is_begun: bool,
+    is_ended: bool,
+}
+
+/// So many words are read at a time, if there are several texts.
+const PART: u32 = 256;
+
+impl Batch {
+    /// The next texts, and how many words they have.
+    fn part(&mut self) -> (Vec<String>, u32) {
+        let (mut part, mut words) = (Vec::new(), 0);
+        while let Some(text) = self.texts.front() {
+            let more = n_words(text);
+            if !part.is_empty() && words + more > PART {
+                break;
+            }
+            words += more;
+            part.extend(self.texts.pop_front());
+        }
+        (part, words)
+    }
+}
+
+impl Source for Batch {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, Problem> {
+        if self.is_ended {
+            return Ok(None);
+        }
+        let (part, words) = self.part();
+        let (is_one, is_first) = (self.is_one, !self.is_begun);
+        (self.is_begun, self.is_ended) = (true, self.texts.is_empty());
+        let (is_last, how, owner) = (self.is_ended, self.how.clone(), self.caller.owner.clone());
+        let work = move |context: &mut Context<'_>| {
+            let policy = policy(context, how.stated)?;
+            let mut json = Vec::with_capacity(512 * part.len());
+            if is_first && !is_one {
+                json.extend_from_slice(b"{\"annotations\":[");
+            }
+            for (idx, text) in part.iter().enumerate() {
+                if idx > 0 || !is_first {
+                    json.push(b',');
+                }
+                let mut remembered = context.annotate(policy.as_ref(), text, how.reading, owner.user());
+                context.worker.model().resolve_remembered(&mut remembered, how.shape, || how.clock.now());
+                write(&mut json, remembered, how.has_syntax.then_some(&mut *context));
+            }
+            if is_last && !is_one {
+                json.extend_from_slice(b"]}");
+            }
+            Ok::<_, Problem>(json)
+        };
+        let (engine, id) = (&self.app.engine, self.caller.id);
+        let json =
+            if is_first { engine.run(id, words, work).await } else { engine.go_on(id, words, work).await };
+        json?.map(Some)
+    }
+}
+
+/// About how many words a text has: what it costs to read it.
+pub(super) fn n_words(text: &str) -> u32 {
+    // Scripts without spaces have words too.
+    let n = text.split_whitespace().count().max(text.len() / 12);
+    u32::try_from(n).unwrap_or(u32::MAX).saturating_add(8)
 }
 
 /// What decides if a threshold or a confidence to act from is stated.

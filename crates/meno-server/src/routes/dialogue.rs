@@ -83,7 +83,9 @@ pub(crate) async fn turn(
     let said = app.said([text.as_str()]);
     let session = app.sessions.session(&caller.owner, &name, Instant::now());
     let mut state = session.lock().await;
-    let (before, assistant, owner) = (state.clone(), app.assistant.clone(), caller.owner.clone());
+    // A turn reads a text several times.
+    let n_words = 4 * annotate::n_words(&text);
+    let (before, assistant, owner) = (state.clone(), app.assistant(), caller.owner.clone());
     let work = move |context: &mut Context<'_>| {
         // A dialogue reads some texts anew, so that what decides is best a part of the model.
         let by = |policy| context.worker.model().clone().with_policy(policy).worker();
@@ -95,7 +97,7 @@ pub(crate) async fn turn(
         annotate::write(&mut annotation, turn.heard, None);
         Ok::<_, Problem>((turn.state, raw(&turn.reply), annotation, edits))
     };
-    let (after, reply, annotation, edits) = app.engine.run(work).await??;
+    let (after, reply, annotation, edits) = app.engine.run(caller.id, n_words, work).await??;
     // If it cannot be learnt, the turn has not happened.
     let changes: Vec<Change> = match edits.is_empty() {
         true => Vec::new(),

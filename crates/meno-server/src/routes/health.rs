@@ -26,7 +26,10 @@ pub(crate) async fn alive() -> Response {
 pub(crate) async fn ready(State(app): State<Arc<App>>) -> Response {
     let ready = match app.memory.trouble() {
         None => json!({ "ready": true, "learning": true }),
-        Some(reason) => json!({ "ready": true, "learning": false, "reason": reason }),
+        // What a database says of itself is for the log, not for everybody.
+        Some(_) => {
+            json!({ "ready": true, "learning": false, "reason": "the store cannot be reached or written to" })
+        }
     };
     reply::value(StatusCode::OK, &ready)
 }

@@ -25,8 +25,6 @@ use utoipa_axum::routes;
 use crate::problem::{Code, Problem};
 use crate::{App, around, reply, schema};
 
-pub(crate) use model::reload;
-
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -57,6 +55,23 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
+/// What is answered on an address of its own: health and counts.
+pub(crate) fn admin(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(health::metrics))
+        .fallback(|| async {
+            Problem::new(
+                Code::NotFound,
+                "there is nothing here",
+                "this address has /healthz, /readyz and /metrics",
+            )
+        })
+        .layer(from_fn_with_state(app.clone(), around::around))
+        .with_state(app)
+}
+
 /// The document for where it was asked for: the addresses in it begin where the router is mounted.
 fn placed(mut document: Document, path: &str) -> Document {
     let prefix = path.strip_suffix("/openapi.json").unwrap_or_default();
@@ -79,6 +94,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(owners::show, owners::erase))
         .routes(routes!(model::show))
         .routes(routes!(model::load))
+        .routes(routes!(model::load_tokens))
         .routes(routes!(rasa::parse))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))

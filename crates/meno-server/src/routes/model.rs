@@ -5,12 +5,12 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use meno::Result as Loading;
+use meno::Result as Reading;
 use serde_json::json;
+use tokio::sync::oneshot;
 
 use crate::access::{By, Right};
 use crate::engine::Loaded;
-use crate::extract::blocking;
 use crate::problem::{Code, Problem};
 use crate::{App, reply, schema};
 
@@ -27,7 +27,7 @@ pub(crate) async fn show(State(app): State<Arc<App>>, By(caller): By) -> Result<
 
 /// Load the model file again
 ///
-/// Requests under way are answered by the old model. A file that cannot be read leaves everything as it is.
+/// Requests under way are answered by the old model. A file that cannot be read leaves the old model.
 #[utoipa::path(
     post,
     path = "/v1/model/reload",
@@ -35,21 +35,34 @@ pub(crate) async fn show(State(app): State<Arc<App>>, By(caller): By) -> Result<
 )]
 pub(crate) async fn load(State(app): State<Arc<App>>, By(caller): By) -> Result<Response, Problem> {
     caller.demand(Right::Admin)?;
-    let loaded = blocking(&app, |app| {
-        reload(app).map_err(|error| {
-            let hint = error.hint().unwrap_or_default().to_owned();
-            Problem::new(Code::BadModel, error.to_string(), hint)
-        })
-    })
-    .await?;
+    let loaded = again(&app, Code::BadModel, App::reload_model).await?;
     Ok(told(&app, &loaded))
 }
 
-/// Reads the model and the tokens again; what cannot be read leaves everything as it is.
-pub(crate) fn reload(app: &App) -> Loading<Arc<Loaded>> {
-    let loaded = Loaded::read(&app.config.model)?;
-    app.access.reload()?;
-    Ok(app.engine.renew(loaded))
+/// Read the file of tokens again
+///
+/// Tokens that are not in it any more are not known from now on. A file that cannot be read leaves the old ones.
+#[utoipa::path(
+    post,
+    path = "/v1/tokens/reload",
+    responses((status = 200, description = "How many there are", body = schema::TokensInfo))
+)]
+pub(crate) async fn load_tokens(State(app): State<Arc<App>>, By(caller): By) -> Result<Response, Problem> {
+    caller.demand(Right::Admin)?;
+    let tokens = again(&app, Code::BadTokens, App::reload_tokens).await?;
+    Ok(reply::value(StatusCode::OK, &json!({ "tokens": tokens })))
+}
+
+/// Reads something again on a thread of its own, which waits for nothing else.
+async fn again<T: Send + 'static>(
+    app: &Arc<App>,
+    code: Code,
+    read: impl FnOnce(&App) -> Reading<T> + Send + 'static,
+) -> Result<T, Problem> {
+    let (app, (sender, receiver)) = (app.clone(), oneshot::channel());
+    std::thread::spawn(move || sender.send(read(&app)).is_ok());
+    let read = receiver.await.map_err(|_| Problem::mistake())?;
+    read.map_err(|error| Problem::new(code, error.to_string(), error.hint().unwrap_or_default()))
 }
 
 fn told(app: &App, loaded: &Loaded) -> Response {
@@ -57,7 +70,7 @@ fn told(app: &App, loaded: &Loaded) -> Response {
     let policy = model.policy();
     let trust =
         policy.trust.as_ref().map(|trust| json!({ "act_from": trust.act_from, "asked": trust.asked }));
-    let book = app.assistant.book.clone().describing(model.description());
+    let book = app.assistant().book.clone().describing(model.description());
     let (architecture, recipe) =
         if policy.is_span_level() { ("span-tagger", "tagger") } else { ("slot-gated", "paper") };
     let info = json!({

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use super::annotate::n_words;
 use crate::access::{By, Right};
 use crate::engine::Context;
 use crate::extract::{AnyJson, demand_short};
@@ -97,6 +98,7 @@ pub(crate) async fn parse(
     demand_short(&app, "the text", &text)?;
     let clock = app.clock(now.as_deref(), zone.as_deref())?;
     let said = app.said([text.as_str()]);
+    let (id, n_words) = (caller.id, n_words(&text));
     let work = move |context: &mut Context<'_>| {
         let mut remembered = context.annotate(None, &text, Tokenization::Raw, caller.owner.user());
         let choices = context.worker.intents();
@@ -111,7 +113,7 @@ pub(crate) async fn parse(
         };
         serde_json::to_vec(&parsed).expect("annotations are plain data")
     };
-    let json = app.engine.run(work).await?;
+    let json = app.engine.run(id, n_words, work).await?;
     Ok(said.with(reply::json(StatusCode::OK, json)))
 }
 
