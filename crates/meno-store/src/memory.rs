@@ -19,7 +19,7 @@ use meno::memory::{Concept, Draft, Entry, Found, Index, Owner, Recalled, Remembe
 use meno::{Annotation, Worker};
 
 use crate::desk::{Desk, lock};
-use crate::store::{Amendment, Change, Edit, Entered, Erased, Mark, News, Query, Scope, Store};
+use crate::store::{Amendment, Change, Edit, Entered, Erased, Mark, News, Query, Scope, Search, Store};
 use crate::{Access, Error, Result, open};
 
 /// How often the journal is looked at.
@@ -223,9 +223,22 @@ impl Memory {
         self.change(|store| store.erase(scope, owner, now()))
     }
 
-    /// Concepts as they are stored; fails while the store is away.
+    /// Concepts as they are stored, found by the index, in the order of their ids; fails while the store is away.
     pub fn list(&self, scope: &Scope, query: &Query) -> Result<Vec<Concept>> {
-        self.shared.read(|store| store.list(scope, query))
+        let search = query.search();
+        let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
+        let ids = self.shared.search(scope, &search);
+        let mut concepts = Vec::new();
+        for ids in ids.chunks(limit.clamp(1, PORTION)) {
+            let read = self.shared.read(|store| store.concepts(scope, ids))?;
+            concepts.extend(read.into_iter().filter(|concept| search.finds(concept)));
+            if concepts.len() >= limit {
+                break;
+            }
+        }
+        concepts.truncate(limit);
+        self.shared.demand_store()?;
+        Ok(concepts)
     }
 
     /// A concept as it is stored; fails while the store is away.
@@ -264,23 +277,48 @@ impl Shared {
 
     /// Changes the store; refuses at once what it could not do just now.
     fn write<T>(&self, work: impl FnOnce(&mut dyn Store) -> Result<T>) -> Result<T> {
-        self.demand_store(&self.writer)?;
+        self.demand_store()?;
         self.note(self.writer.ask(work))
     }
 
     /// Reads the store.
     fn read<T>(&self, work: impl FnOnce(&mut dyn Store) -> Result<T>) -> Result<T> {
         let desk = self.reader.as_ref().unwrap_or(&self.writer);
-        self.demand_store(desk)?;
+        self.demand_store()?;
         // What takes long for one reader is not the store's trouble.
         desk.ask(work)
     }
 
-    fn demand_store(&self, desk: &Desk) -> Result<()> {
+    fn demand_store(&self) -> Result<()> {
         match lock(&self.trouble).clone() {
-            Some(problem) => Err(Error::Away { store: desk.name().to_owned(), problem }),
+            Some(problem) => Err(Error::Away { store: self.writer.name().to_owned(), problem }),
             None => Ok(()),
         }
+    }
+
+    /// The ids of concepts that are looked for, and perhaps of some others, in their order.
+    fn search(&self, scope: &Scope, search: &Search<'_>) -> Vec<u64> {
+        let (mut ids, mut buffer) = (Vec::new(), String::new());
+        let (mut start, mut n_places) = (0, 0);
+        loop {
+            // Between portions whoever learns has a turn.
+            let index = self.index();
+            if index.n_places() < n_places {
+                // It was made anew.
+                (start, ids) = (0, Vec::new());
+            }
+            n_places = index.n_places();
+            let end = n_places.min(start + PORTION);
+            if start >= end {
+                break;
+            }
+            let seen = index.in_places(start..end).filter(|kept| scope.sees_user(kept.user()));
+            ids.extend(seen.filter(|kept| search.may_find(*kept, &mut buffer)).map(|kept| kept.id()));
+            start = end;
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        ids
     }
 
     /// Brings what changed in the store into the index.
@@ -296,6 +334,11 @@ impl Shared {
                             None => drop(index.remove(*id)),
                         }
                     }
+                }
+                // Readers go on while it is made: nobody changes the old one meanwhile.
+                let anew = self.index().anew();
+                if let Some(index) = anew {
+                    *self.index_mut() = index;
                 }
                 *seen = last;
             }

@@ -16,7 +16,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
 use crate::schema::{self, Ddl};
-use crate::sql::{Backend, PATIENCE, Row, Sql, Value};
+use crate::sql::{Backend, PATIENCE, Row, Sql, Value, columns};
 use crate::{Access, Error, Result};
 
 /// How long it may take to connect.
@@ -186,6 +186,13 @@ fn transaction<T>(
 }
 
 impl Backend for Postgres {
+    const BY_IDS: &'static str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM meno_concepts WHERE id IN (SELECT value::bigint FROM json_array_elements_text($1::text::json))
+           AND ($2 = 'all' OR owner = '' OR owner = $3) ORDER BY id"
+    );
+
     fn name(&self) -> String {
         self.name.clone()
     }

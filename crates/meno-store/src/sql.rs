@@ -88,6 +88,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A database with transactions.
 pub(crate) trait Backend: Send {
+    /// The concepts whose ids a JSON array has, and that a scope may see, in the order of their ids.
+    const BY_IDS: &'static str;
+
     /// What it is called in messages, without passwords.
     fn name(&self) -> String;
 

@@ -13,7 +13,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
 
 use crate::schema::{self, Ddl};
-use crate::sql::{Backend, PATIENCE, Row, Sql, Value};
+use crate::sql::{Backend, PATIENCE, Row, Sql, Value, columns};
 use crate::{Access, Error, Result};
 
 /// So many instructions of a statement between two looks at the clock.
@@ -190,6 +190,13 @@ impl Sqlite {
 }
 
 impl Backend for Sqlite {
+    const BY_IDS: &'static str = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM meno_concepts WHERE id IN (SELECT value FROM json_each($1))
+           AND ($2 = 'all' OR owner = '' OR owner = $3) ORDER BY id"
+    );
+
     fn name(&self) -> String {
         self.path.display().to_string()
     }

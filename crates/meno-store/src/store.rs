@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use meno::memory::{Concept, Draft, Entry, Owner};
+use meno::memory::{Concept, Draft, Entry, Kept, Owner, normal_form};
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
@@ -112,6 +112,50 @@ pub struct Query {
     pub limit: u64,
 }
 
+impl Query {
+    /// What finds the concepts of this query.
+    pub(crate) fn search(&self) -> Search<'_> {
+        let normal = normal_form(&self.text);
+        let letters = normal.replace(' ', "");
+        Search { query: self, text: self.text.trim(), normal, letters }
+    }
+}
+
+/// A query on its way through many concepts.
+pub(crate) struct Search<'q> {
+    query: &'q Query,
+    text: &'q str,
+    normal: String,
+    /// The normal form without spaces.
+    letters: String,
+}
+
+impl Search<'_> {
+    /// Whether a concept is looked for, as [`Store::list`] has it.
+    pub(crate) fn finds(&self, concept: &Concept) -> bool {
+        let in_phrase = || !self.normal.is_empty() && concept.normal.contains(&self.normal);
+        self.fits(concept.id, &concept.slot, concept.value.as_deref(), in_phrase)
+    }
+
+    /// Whether it may be: of its phrase an index has the words alone, not the spaces between them. `buffer` is for these.
+    pub(crate) fn may_find(&self, kept: Kept<'_>, buffer: &mut String) -> bool {
+        let in_phrase = || {
+            buffer.clear();
+            buffer.extend(kept.normals());
+            !self.letters.is_empty() && buffer.contains(&self.letters)
+        };
+        self.fits(kept.id(), kept.slot(), kept.value(), in_phrase)
+    }
+
+    fn fits(&self, id: u64, slot: &str, value: Option<&str>, in_phrase: impl FnOnce() -> bool) -> bool {
+        let has = |text: &str| !self.text.is_empty() && text.contains(self.text);
+        let is_all = self.text.is_empty() && self.normal.is_empty();
+        id > self.query.after
+            && (self.query.slot.is_empty() || slot == self.query.slot)
+            && (is_all || has(slot) || value.is_some_and(has) || in_phrase())
+    }
+}
+
 impl Default for Query {
     fn default() -> Self {
         Query { text: String::new(), slot: String::new(), after: 0, limit: i64::MAX as u64 }
@@ -165,8 +209,13 @@ pub trait Store: Send {
     /// Concepts in the order of their ids.
     fn list(&mut self, scope: &Scope, query: &Query) -> Result<Vec<Concept>>;
 
+    /// Those of some concepts that are there and may be seen, in the order of their ids.
+    fn concepts(&mut self, scope: &Scope, ids: &[u64]) -> Result<Vec<Concept>>;
+
     /// One concept, if it is there and may be seen.
-    fn concept(&mut self, scope: &Scope, id: u64) -> Result<Option<Concept>>;
+    fn concept(&mut self, scope: &Scope, id: u64) -> Result<Option<Concept>> {
+        Ok(self.concepts(scope, &[id])?.pop())
+    }
 
     /// How many concepts there are in all.
     fn count(&mut self) -> Result<u64>;
@@ -247,7 +296,7 @@ impl<B: Backend> Store for B {
                     OR replace(slot, $6, '') <> slot OR replace(coalesce(value, ''), $6, '') <> coalesce(value, ''))
                ORDER BY id LIMIT $7"
         );
-        let normal = meno::memory::normal_form(&query.text);
+        let normal = normal_form(&query.text);
         let values = [
             query.after.into(),
             scope.kind().into(),
@@ -260,10 +309,10 @@ impl<B: Backend> Store for B {
         self.read(|tables| tables.concepts(sql, &values))
     }
 
-    fn concept(&mut self, scope: &Scope, id: u64) -> Result<Option<Concept>> {
-        let sql = concat!("SELECT ", columns!(), " FROM meno_concepts WHERE id = $1");
-        let concept = self.read(|tables| tables.concepts(sql, &[id.into()]))?.pop();
-        Ok(concept.filter(|concept| scope.sees(&concept.owner)))
+    fn concepts(&mut self, scope: &Scope, ids: &[u64]) -> Result<Vec<Concept>> {
+        let ids = format!("{ids:?}");
+        let values = [ids.as_str().into(), scope.kind().into(), scope.owner_name().into()];
+        self.read(|tables| tables.concepts(B::BY_IDS, &values))
     }
 
     fn count(&mut self) -> Result<u64> {
@@ -395,6 +444,11 @@ impl Scope {
     /// Whether a concept of this owner may be seen.
     pub fn sees(&self, owner: &Owner) -> bool {
         *owner == Owner::Everyone || self.changes(owner)
+    }
+
+    /// Whether a concept of this user, or of everyone, may be seen.
+    pub(crate) fn sees_user(&self, user: Option<&str>) -> bool {
+        user.is_none() || self.owner.as_ref().is_none_or(|own| own.user() == user)
     }
 
     /// Whether a concept of this owner may be changed.

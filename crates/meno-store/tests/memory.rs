@@ -396,6 +396,35 @@ fn readers_do_not_stand_in_the_way_of_teachers() {
     });
 }
 
+/// A memory finds by its index what the store finds by reading everything.
+#[test]
+fn a_memory_lists_what_its_store_lists() {
+    on_every_store(|location| {
+        let (memory, admin) = (open(location), Scope::admin("admin"));
+        let words = ["red", "moon", "Café", "100%", "日本", "dan's", "a_b", "s"];
+        let owners = ["", "anna", "ben"];
+        let some = |i: usize| {
+            let phrase = [words[i % 8], words[i / 8 % 8], words[i / 24 % 8]].join(" ");
+            format!("{phrase}|{}|{}|{}", ["song", "place"][i % 2], owners[i % 3], words[i % 7])
+        };
+        let drafts: Vec<String> = (0..192).map(some).collect();
+        memory.edit(&admin, adds(&drafts.iter().map(String::as_str).collect::<Vec<_>>())).unwrap();
+        memory.remove(&admin, 5).unwrap();
+        let mut store = meno_store::open(location, Access::Existing).unwrap();
+        for scope in [&admin, &Scope::of(None), &Scope::of(Some("anna")), &Scope::of(Some("nobody"))] {
+            for text in
+                ["", " ", "oon", "red moon", "n 日", "n's m", "日本 d", "fé", "%", "_", "ong", "dan's", "zzz"]
+            {
+                for (slot, after, limit) in [("", 0, 1000), ("place", 20, 7), ("", 30, 1), ("none", 0, 10)] {
+                    let query = Query { text: text.to_owned(), slot: slot.to_owned(), after, limit };
+                    let listed = memory.list(scope, &query).unwrap();
+                    assert_eq!(listed, store.list(scope, &query).unwrap(), "{scope:?} {query:?}");
+                }
+            }
+        }
+    });
+}
+
 /// A backup under load has whole changes, all that were acknowledged before it began, and can be undone like the store itself.
 #[test]
 fn a_backup_is_the_store_at_one_moment() {

@@ -1,11 +1,11 @@
 //! Finds phrases in texts: a hash table of word sequences.
 //!
-//! Words, slots, values and owners are kept once and named by numbers; a concept is 32 bytes and 4 for each word. Its key is
+//! Words, slots, values and owners are kept once and named by numbers; a concept is 32 bytes and 8 for each word. Its key is
 //! its owner with the stems of its words, so a search for a user meets that user's concepts and everyone's, and no other.
 //! A search looks up every run of words that is not longer than the longest phrase beginning with its first word; longer
 //! ones than one word only if some phrase begins with its first two, as a small filter tells.
 //!
-//! Not given back until the index is built anew: the text of words, slots, values and owners that no concept has any more.
+//! What was removed leaves its texts behind, until there is so much of it that the index is better made anew ([`Index::anew`]).
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -54,7 +54,7 @@ pub struct Found<'i> {
 /// The phrases of all concepts.
 #[derive(Clone, Debug)]
 pub struct Index {
-    /// Stems; the byte of each is how long the longest phrase is that begins with it.
+    /// Stems and normal forms; the byte of each is how long the longest phrase is that begins with it.
     words: Interner,
     slots: Interner,
     values: Interner,
@@ -62,14 +62,18 @@ pub struct Index {
     concepts: Vec<Indexed>,
     /// Places in `concepts` that can be filled again.
     free: Vec<u32>,
-    /// The words of all concepts.
-    phrases: Vec<u32>,
-    /// How many of `phrases` belong to no concept any more.
+    /// The stems of the words of all concepts.
+    stems: Vec<u32>,
+    /// Their normal forms.
+    normals: Vec<u32>,
+    /// The bytes that concepts took which are gone, about.
     n_stale: usize,
     by_phrase: Table,
     by_id: Table,
     /// The first two words of phrases.
     pairs: Filter,
+    /// The words of each owner's phrases.
+    vocabulary: Filter,
     hasher: Hasher,
     /// What phrases are read into.
     buffer: Words,
@@ -78,10 +82,8 @@ pub struct Index {
 #[derive(Clone, Copy, Debug)]
 struct Indexed {
     id: u64,
-    /// The first of its words in `phrases`.
+    /// The first of its words in `stems` and `normals`.
     start: u32,
-    /// A part of the hash of its words as they are, not of their stems.
-    exact: u32,
     /// None if its place is free.
     n_words: u8,
     has_value: bool,
@@ -89,6 +91,69 @@ struct Indexed {
     slot: u32,
     value: u32,
 }
+
+impl Indexed {
+    /// Where its words are.
+    fn words(&self) -> Range<usize> {
+        self.start as usize..self.start as usize + usize::from(self.n_words)
+    }
+}
+
+/// A concept as an index has it.
+#[derive(Clone, Copy)]
+pub struct Kept<'i> {
+    index: &'i Index,
+    indexed: &'i Indexed,
+}
+
+impl<'i> Kept<'i> {
+    /// The concept.
+    pub fn id(&self) -> u64 {
+        self.indexed.id
+    }
+
+    /// The user whose it is; `None` for everyone.
+    pub fn user(&self) -> Option<&'i str> {
+        (self.indexed.owner != EVERYONE).then(|| self.index.owners.text(self.indexed.owner))
+    }
+
+    /// The slot type.
+    pub fn slot(&self) -> &'i str {
+        self.index.slots.text(self.indexed.slot)
+    }
+
+    /// The value that it stands for.
+    pub fn value(&self) -> Option<&'i str> {
+        self.indexed.has_value.then(|| self.index.values.text(self.indexed.value))
+    }
+
+    /// The normal forms of the words of its phrase.
+    pub fn normals(&self) -> impl Iterator<Item = &'i str> {
+        self.index.normals[self.indexed.words()].iter().map(|&id| self.index.words.text(id))
+    }
+
+    /// The stems and the normal forms.
+    fn words(&self) -> impl Iterator<Item = (&'i str, &'i str)> {
+        let stems = self.index.stems[self.indexed.words()].iter();
+        stems.map(|&id| self.index.words.text(id)).zip(self.normals())
+    }
+
+    fn entry(&self) -> Entry<'i> {
+        Entry { id: self.id(), phrase: "", slot: self.slot(), value: self.value(), user: self.user() }
+    }
+
+    /// The bytes that it takes, about: words and slots are often shared.
+    fn size(&self) -> usize {
+        let words: usize = self.normals().map(|word| word.len() + WORD).sum();
+        words + self.value().map_or(0, str::len) + self.slot().len() + self.user().map_or(0, str::len)
+    }
+}
+
+/// The bytes of the two numbers of a word.
+const WORD: usize = 8;
+
+/// So many bytes may always be left behind.
+const STALE: usize = 16 << 10;
 
 /// A word of a text, and the number of its stem if a phrase has it.
 type Place<'a> = (Word<'a>, Option<u32>);
@@ -126,11 +191,13 @@ impl Index {
             owners,
             concepts: Vec::with_capacity(capacity),
             free: Vec::new(),
-            phrases: Vec::with_capacity(3 * capacity),
+            stems: Vec::with_capacity(3 * capacity),
+            normals: Vec::with_capacity(3 * capacity),
             n_stale: 0,
             by_phrase: Table::with_capacity(capacity),
             by_id: Table::with_capacity(capacity),
             pairs: Filter::with_capacity(capacity),
+            vocabulary: Filter::with_capacity(3 * capacity),
             hasher: Hasher::default(),
             buffer: Words::default(),
         }
@@ -154,39 +221,33 @@ impl Index {
         let mut words = std::mem::take(&mut self.buffer);
         words.read_into(entry.phrase, LoneS::Joined);
         if !words.is_empty() && words.len() <= MAX_WORDS {
-            self.insert_words(entry, &words);
+            self.insert_words(entry, words.iter().map(|word| (word.stem, word.normal)));
         }
         self.buffer = words;
     }
 
-    fn insert_words(&mut self, entry: Entry<'_>, words: &Words) {
-        let start = self.phrases.len();
-        let mut exact = 0;
-        for word in words.iter() {
-            let id = self.words.intern(word.stem);
-            self.phrases.push(id);
-            exact = self.mix_exact(exact, id, word);
+    /// Adds a concept by the stems and the normal forms of its words.
+    fn insert_words<'w>(&mut self, entry: Entry<'_>, words: impl Iterator<Item = (&'w str, &'w str)>) {
+        let start = self.stems.len();
+        let owner = entry.user.map_or(EVERYONE, |user| self.owners.intern(user));
+        for (stem, normal) in words {
+            let id = self.words.intern(stem);
+            self.stems.push(id);
+            self.normals.push(if normal == stem { id } else { self.words.intern(normal) });
         }
-        let n_words = words.len() as u8;
-        let longest = self.words.byte_mut(self.phrases[start]);
+        let n_words = (self.stems.len() - start) as u8;
+        let longest = self.words.byte_mut(self.stems[start]);
         *longest = n_words.max(*longest);
         let indexed = Indexed {
             id: entry.id,
             start: start as u32,
-            exact: exact as u32,
             n_words,
             has_value: entry.value.is_some(),
-            owner: entry.user.map_or(EVERYONE, |user| self.owners.intern(user)),
+            owner,
             slot: self.slots.intern(entry.slot),
             value: entry.value.map_or(0, |value| self.values.intern(value)),
         };
         self.place(indexed);
-    }
-
-    /// Goes on with the hash of words as they are; most are their own stems.
-    fn mix_exact(&self, hash: u64, stem: u32, word: Word<'_>) -> u64 {
-        let number = if word.normal == word.stem { u64::from(stem) } else { self.hasher.text(word.normal) };
-        self.hasher.mix(hash, number)
     }
 
     fn place(&mut self, indexed: Indexed) {
@@ -202,19 +263,35 @@ impl Index {
         };
         self.by_phrase.insert(self.key(&indexed), at);
         self.by_id.insert(self.id_hash(indexed.id), at);
-        if self.pairs.is_full() {
+        if self.pairs.is_full() || self.vocabulary.is_full() {
             self.refilter();
-        } else if let Some(pair) = self.pair(self.phrase(&indexed)) {
-            self.pairs.insert(pair);
+        } else {
+            self.filter(&indexed);
         }
     }
 
-    /// Makes the filter anew, with room for as many again.
+    /// Makes the filters anew, with room for as many again.
     fn refilter(&mut self) {
-        let mut pairs = Filter::with_capacity(2 * self.concepts.len());
-        let phrases = self.concepts.iter().map(|indexed| self.phrase(indexed));
-        phrases.filter_map(|phrase| self.pair(phrase)).for_each(|pair| pairs.insert(pair));
-        self.pairs = pairs;
+        self.pairs = Filter::with_capacity(2 * self.concepts.len());
+        self.vocabulary = Filter::with_capacity(2 * self.stems.len());
+        for at in 0..self.concepts.len() {
+            let indexed = self.concepts[at];
+            self.filter(&indexed);
+        }
+    }
+
+    fn filter(&mut self, indexed: &Indexed) {
+        if let Some(pair) = self.pair(self.phrase(indexed)) {
+            self.pairs.insert(pair);
+        }
+        for at in indexed.words() {
+            self.vocabulary.insert(self.owned(indexed.owner, self.stems[at]));
+        }
+    }
+
+    /// The hash of a word of somebody's phrases.
+    fn owned(&self, owner: u32, stem: u32) -> u64 {
+        self.hasher.mix(self.hasher.mix(0, owner.into()), stem.into())
     }
 
     /// The hash of the first two words.
@@ -232,25 +309,44 @@ impl Index {
         let indexed = self.concepts[at as usize];
         self.by_id.remove(hash, at);
         self.by_phrase.remove(self.key(&indexed), at);
+        self.n_stale += self.kept(&indexed).size();
         self.concepts[at as usize] = Indexed { start: 0, n_words: 0, ..indexed };
         self.free.push(at);
-        self.n_stale += usize::from(indexed.n_words);
-        if self.n_stale > self.phrases.len() / 2 {
-            self.compact();
-        }
         true
     }
 
-    /// Drops the words of concepts that are gone.
-    fn compact(&mut self) {
-        let mut phrases = Vec::with_capacity(self.phrases.len() - self.n_stale);
-        for indexed in self.concepts.iter_mut().filter(|indexed| indexed.n_words > 0) {
-            let start = indexed.start as usize;
-            indexed.start = phrases.len() as u32;
-            phrases.extend_from_slice(&self.phrases[start..start + usize::from(indexed.n_words)]);
+    /// The same index without what removed concepts left behind, if that is more than a third of all.
+    pub fn anew(&self) -> Option<Index> {
+        let is_wasteful = self.n_stale > (self.texts_size() + WORD * self.stems.len()) / 3 + STALE;
+        is_wasteful.then(|| self.compacted())
+    }
+
+    /// The bytes of all texts.
+    pub(super) fn texts_size(&self) -> usize {
+        [&self.words, &self.slots, &self.values, &self.owners].map(Interner::size).iter().sum()
+    }
+
+    /// The same concepts in an index of their own.
+    pub(super) fn compacted(&self) -> Index {
+        let mut index = Index::with_capacity(self.len());
+        for kept in self.in_places(0..self.n_places()) {
+            index.insert_words(kept.entry(), kept.words());
         }
-        self.phrases = phrases;
-        self.n_stale = 0;
+        index
+    }
+
+    /// How many places for concepts there are; some may be free.
+    pub fn n_places(&self) -> usize {
+        self.concepts.len()
+    }
+
+    /// The concepts in some of its places.
+    pub fn in_places(&self, places: Range<usize>) -> impl Iterator<Item = Kept<'_>> {
+        self.concepts[places].iter().filter(|indexed| indexed.n_words > 0).map(|indexed| self.kept(indexed))
+    }
+
+    fn kept<'i>(&'i self, indexed: &'i Indexed) -> Kept<'i> {
+        Kept { index: self, indexed }
     }
 
     /// Every concept of the user and of everyone whose phrase stands in the text: the one of most words first, then the one
@@ -292,7 +388,12 @@ impl Index {
             return;
         }
         for at in 0..places.len() {
-            let (word, None) = places[at] else { continue };
+            let (word, id) = places[at];
+            // What others taught makes no difference.
+            let has = |owner| id.is_some_and(|id| self.vocabulary.may_have(self.owned(owner, id)));
+            if owners.into_iter().flatten().any(has) {
+                continue;
+            }
             let mut ids = Vec::new();
             slips(word.stem, |slip| ids.extend(self.words.id(slip)));
             ids.sort_unstable();
@@ -305,7 +406,7 @@ impl Index {
                     }
                 });
             }
-            places[at].1 = None;
+            places[at].1 = id;
         }
     }
 
@@ -344,14 +445,13 @@ impl Index {
 
     fn found(&self, at: u32, words: &[Place<'_>]) -> Found<'_> {
         let indexed = &self.concepts[at as usize];
-        let stems = self.phrase(indexed).iter();
-        let exact = stems.zip(words).fold(0, |hash, (&stem, &(word, _))| self.mix_exact(hash, stem, word));
+        let kept = self.kept(indexed);
         Found {
             id: indexed.id,
-            slot: self.slots.text(indexed.slot),
-            value: indexed.has_value.then(|| self.values.text(indexed.value)),
+            slot: kept.slot(),
+            value: kept.value(),
             own: indexed.owner != EVERYONE,
-            exact: exact as u32 == indexed.exact,
+            exact: kept.words().zip(words).all(|((_, normal), (word, _))| normal == word.normal),
             n_words: words.len(),
             start: words[0].0.start,
             end: words[words.len() - 1].0.end,
@@ -359,7 +459,7 @@ impl Index {
     }
 
     fn phrase(&self, indexed: &Indexed) -> &[u32] {
-        &self.phrases[indexed.start as usize..][..usize::from(indexed.n_words)]
+        &self.stems[indexed.words()]
     }
 
     fn key(&self, indexed: &Indexed) -> u64 {

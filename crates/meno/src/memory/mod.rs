@@ -29,7 +29,7 @@ mod tests;
 
 pub use concept::{Concept, Draft, MAX_BYTES, MAX_WORDS, Owner, Source, is_hidden};
 pub use corpus::{Exported, to_corpus};
-pub use index::{Entry, Found, Index};
+pub use index::{Entry, Found, Index, Kept};
 pub(crate) use known::KnownValues;
 pub use normal::normal_form;
 pub use reconcile::{Recalled, Remembered, Rule, Seen, TaggedWord, reconcile};

@@ -188,6 +188,11 @@ impl Interner {
         str::from_utf8(self.bytes(id)).expect("it was a text")
     }
 
+    /// The bytes of all texts.
+    pub(super) fn size(&self) -> usize {
+        self.texts.len()
+    }
+
     /// The free byte; 0 at first.
     pub(super) fn byte(&self, id: u32) -> u8 {
         self.texts[id as usize + LENGTH]

@@ -73,6 +73,41 @@ fn misspellings_are_forgiven_where_that_is_wanted() {
 }
 
 #[test]
+fn what_others_taught_makes_no_difference_to_misspellings() {
+    let alone = ["burpees and regrets|playlist|-", "zorblax|song|anna"];
+    let among = [&alone[..], &["burpes|artist|ben", "zorblay tower|place|ben", "regerts|song|ben"]].concat();
+    let [alone, among] = [index(&alone), index(&among)];
+    for text in ["wake me with burpes and regrets", "play zorblay", "burpees and regerts", "zorblay tower"] {
+        for user in [None, Some("anna")] {
+            let find = |index: &Index| -> Vec<_> {
+                let found = index.find_spelt(text, user, Spelling::Forgiving);
+                found.iter().map(|found| (found.id, found.start, found.end)).collect()
+            };
+            assert_eq!(find(&among), find(&alone), "{text} {user:?}");
+        }
+    }
+    assert_eq!(among.find_spelt("play zorblay", Some("anna"), Spelling::Forgiving).len(), 1);
+    // What one has oneself is taken as it stands.
+    assert!(among.find_spelt("zorblay", Some("ben"), Spelling::Forgiving).is_empty());
+}
+
+#[test]
+fn texts_of_what_is_gone_are_given_back() {
+    let mut index = index(&["home|place|anna"]);
+    let mut sizes = Vec::new();
+    for i in 0..3000 {
+        let (phrase, value) = (format!("word{i} other{i}"), "v".repeat(100) + &i.to_string());
+        index.insert(Entry { id: 2, phrase: &phrase, slot: "song", value: Some(&value), user: Some("ben") });
+        index = index.anew().unwrap_or(index);
+        sizes.push(index.texts_size());
+    }
+    assert!(sizes.iter().all(|&size| size < 64 << 10), "{:?}", sizes.iter().max());
+    assert_eq!(index.find("word2999 other2999", Some("ben")).len(), 1);
+    assert!(index.find("word2998 other2998", Some("ben")).is_empty());
+    assert_eq!(index.find("home", Some("anna")).len(), 1);
+}
+
+#[test]
 fn one_users_concepts_are_not_anothers() {
     let concepts = ["home|place|anna", "home|song|ben", "home|album|-", "office|place|ben"];
     check(&concepts, None, "home office", &["home album"]);
@@ -307,6 +342,8 @@ proptest! {
             index.insert(Entry { id: *id, phrase, slot, value: None, user: user.as_deref() });
             entries.push(entry);
         }
+        let compacted = index.compacted();
+        prop_assert_eq!(compacted.find(&text, user.as_deref()), index.find(&text, user.as_deref()));
         let found = index.find(&text, user.as_deref());
         prop_assert!(found.windows(2).all(|pair| pair[0].n_words >= pair[1].n_words));
         let mut seen: Vec<Spot> = found.iter().map(|found| (found.id, found.start, found.end)).collect();
