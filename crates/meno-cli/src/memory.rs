@@ -9,7 +9,7 @@ use meno::corpus::{self, Format};
 use meno::memory::{Concept, Draft, Owner, Source, is_hidden, to_corpus};
 use meno::{Error, Result, atomic};
 use meno_store::{
-    Access, Amendment, Change, Edit, Query, Scope, Store, now, open, read_concepts, write_concepts,
+    Access, Amendment, Change, Edit, Query, Scope, Store, now, open, read_concepts, write_lines,
 };
 
 use crate::hints::store_hint;
@@ -230,7 +230,7 @@ impl Session {
             let query = Query { text: text.clone(), slot: args.slot.clone(), after, limit };
             let page = self.store.list(&self.scope, &query).map_err(told)?;
             match self.json {
-                true => written(write_concepts(&mut stdout, &page))?,
+                true => written(write_lines(&mut stdout, &page))?,
                 false => written(write!(stdout, "{}", table(&page, n == 0)))?,
             }
             n += page.len();
@@ -393,10 +393,7 @@ impl Session {
 /// Things as lines of JSON.
 fn json_lines(things: &[impl serde::Serialize]) -> Vec<u8> {
     let mut lines = Vec::new();
-    for thing in things {
-        serde_json::to_writer(&mut lines, thing).expect("they are plain data");
-        lines.push(b'\n');
-    }
+    write_lines(&mut lines, things).expect("they are plain data, and there is room");
     lines
 }
 

@@ -532,8 +532,10 @@ fn an_owner_is_taken_out_and_erased() {
         assert!(refused.starts_with("exit 2"), "{refused}");
     }
     for owner in ["*", "\u{feff}anna", "an\u{202e}na"] {
-        let refused = typed(dir, &["add", "red", "song", "--owner", owner]);
-        assert!(refused.starts_with("exit 2") && refused.contains("no name of an owner"), "{refused}");
+        for command in [&["add", "red", "song"][..], &["erase"]] {
+            let refused = typed(dir, &[command, &["--owner", owner]].concat());
+            assert!(refused.starts_with("exit 2") && refused.contains("no name of an owner"), "{refused}");
+        }
     }
 }
 
@@ -558,7 +560,11 @@ fn a_store_is_backed_up_and_restored() {
     for args in [
         &["restore", "garbage", "--store", "new.db"][..],
         &["restore", "nowhere"],
+        &["restore", "."],
         &["backup", "x", "--store", "no.db"],
+        &["backup", "x", "--store", "."],
+        &["backup", "."],
+        &["backup", "nowhere/x"],
     ] {
         let refused = backup(args);
         assert!(refused.starts_with("exit 2") && refused.contains("hint: "), "{refused}");

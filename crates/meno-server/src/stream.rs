@@ -9,6 +9,7 @@ use axum::body::Body;
 use axum::http::StatusCode;
 use axum::response::Response;
 use hyper::body::{Bytes, Frame};
+use meno_store::write_lines;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
@@ -106,10 +107,7 @@ impl<T: Serialize + Send + 'static> Source for Lines<T> {
                 continue;
             };
             let mut text = Vec::new();
-            for line in &page {
-                serde_json::to_writer(&mut text, line).expect("answers are plain data");
-                text.push(b'\n');
-            }
+            write_lines(&mut text, &page).expect("answers are plain data, and there is room");
             return Ok(Some(text));
         }
         Ok(None)

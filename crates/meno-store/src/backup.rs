@@ -3,16 +3,23 @@
 //! A backup is a store of its own: one SQLite file, whatever the store is, which every command opens. It has the store as it was at
 //! one moment, while others read and write on.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::journal::{insert, to_json};
 use crate::schema;
 use crate::sql::{Sql, Value, columns, concept};
+use crate::sqlite::beside;
 use crate::store::{Put, Record, entered};
 use crate::{Access, Error, Result, Store, open};
 
 /// Writes a store to a file, in the place of what is there; how many concepts it has.
 pub fn backup(store: &mut dyn Store, file: &Path) -> Result<u64> {
+    if file.is_dir() {
+        return Err(unfit(file, "it is a folder"));
+    }
+    if file.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        return Err(unfit(file, "its folder is not there"));
+    }
     let unfinished = beside(file, ".unfinished");
     let gone =
         |error: std::io::Error| Error::Database { store: file.display().to_string(), source: error.into() };
@@ -29,27 +36,25 @@ pub fn backup(store: &mut dyn Store, file: &Path) -> Result<u64> {
 }
 
 fn write(store: &mut dyn Store, file: &Path) -> Result<u64> {
-    let location = file.to_str().ok_or_else(|| Error::NotAStore {
-        store: file.display().to_string(),
-        problem: "its name is not UTF-8".to_owned(),
-    })?;
-    let mut copy = open(location, Access::Create)?;
+    let mut copy = open(location(file)?, Access::Create)?;
     copy.replace(&mut |put| store.dump(put))?;
     copy.count()
 }
 
 /// Puts what a backup has in the place of all that a store has, all or nothing; how many concepts that is.
 pub fn restore(store: &mut dyn Store, file: &Path) -> Result<u64> {
-    let location = file.to_str().unwrap_or_default();
-    let mut copy = open(location, Access::Existing)?;
+    let mut copy = open(location(file)?, Access::Existing)?;
     store.replace(&mut |put| copy.dump(put))?;
     store.count()
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
+fn location(file: &Path) -> Result<&str> {
+    let refuse = || unfit(file, "its name is not UTF-8");
+    file.to_str().ok_or_else(refuse)
+}
+
+fn unfit(file: &Path, problem: &str) -> Error {
+    Error::NotAStore { store: file.display().to_string(), problem: problem.to_owned() }
 }
 
 pub(crate) fn dump(sql: &mut dyn Sql, put: &mut Put<'_>) -> Result<()> {

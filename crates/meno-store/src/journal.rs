@@ -193,7 +193,6 @@ impl<'a> Batch<'a> {
             ids.push(row.number(0)?);
             Ok(())
         })?;
-        // Everyone is no actor of their own: admins and imports acted under the same empty name.
         let changes =
             self.sql.number("SELECT count(*) FROM meno_changes WHERE owner = $1", &[name.into()])?;
         let last = self

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use meno::memory::{Concept, Draft, Owner, Source};
 use meno::{Error, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A line of a file; all but phrase and slot may be left out.
 #[derive(Deserialize)]
@@ -63,10 +63,10 @@ fn read_line(path: &Path, text: &str, line: usize, now: u64) -> Result<Concept> 
     Ok(Concept { id: 0, phrase, normal, slot, value, owner, source, created, updated, uses })
 }
 
-/// Writes concepts as lines of JSON.
-pub fn write_concepts(out: &mut impl Write, concepts: &[Concept]) -> std::io::Result<()> {
-    for concept in concepts {
-        serde_json::to_writer(&mut *out, concept)?;
+/// Writes things, such as concepts, as lines of JSON.
+pub fn write_lines(out: &mut impl Write, things: &[impl Serialize]) -> std::io::Result<()> {
+    for thing in things {
+        serde_json::to_writer(&mut *out, thing)?;
         out.write_all(b"\n")?;
     }
     Ok(())

@@ -48,7 +48,7 @@ pub use assistant::{Assistant, Turn};
 pub use backup::{backup, restore};
 pub use clock::Clock;
 pub use error::{Error, Result};
-pub use jsonl::{read_concepts, write_concepts};
+pub use jsonl::{read_concepts, write_lines};
 pub use memory::{Known, Memory, now};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use store::{

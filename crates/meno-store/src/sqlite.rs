@@ -75,8 +75,8 @@ fn file_id(path: &Path) -> Option<FileId> {
     path.exists().then_some((0, 0))
 }
 
-/// A file that belongs to a database: its log, or the index of that.
-fn beside(path: &Path, ending: &str) -> PathBuf {
+/// A file that belongs to another, by its name: the log of a database, or the index of that.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
@@ -90,6 +90,9 @@ impl Sqlite {
     fn open_for(path: &Path, access: Access, patience: Duration) -> Result<Self> {
         let name = path.display().to_string();
         let is_file = path.as_os_str() != IN_MEMORY;
+        if is_file && path.is_dir() {
+            return Err(Error::NotAStore { store: name, problem: "it is a folder".to_owned() });
+        }
         if is_file && !path.exists() {
             if access == Access::Existing {
                 return Err(Error::NotThere { store: name });

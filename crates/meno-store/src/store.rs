@@ -262,6 +262,7 @@ impl<B: Backend> Store for B {
     }
 
     fn erase(&mut self, scope: &Scope, owner: &Owner, time: u64) -> Result<Erased> {
+        owner.check()?;
         let erased = self.write(|sql| Batch::new(sql, scope, time)?.erase(owner))?;
         self.scrub()?;
         Ok(erased)

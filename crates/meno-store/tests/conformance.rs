@@ -5,7 +5,7 @@ mod support;
 use meno::memory::{Concept, Draft, Owner, Source, normal_form};
 use meno_store::{
     Access, Amendment, Edit, Erased, Error, Mark, News, Query, Quota, SCHEMA_VERSION, Scope, Store, open,
-    read_concepts, write_concepts,
+    read_concepts, write_lines,
 };
 use support::{adds, create, draft, on_every_store, sql};
 
@@ -262,7 +262,7 @@ fn what_is_exported_can_be_imported() {
         store.count_uses(&[(2, 4)]).unwrap();
         let concepts = store.list(&Scope::admin("admin"), &Query::default()).unwrap();
         let mut lines = Vec::new();
-        write_concepts(&mut lines, &concepts).unwrap();
+        write_lines(&mut lines, &concepts).unwrap();
         let read = read_concepts("x.jsonl".as_ref(), str::from_utf8(&lines).unwrap(), 9).unwrap();
         let import = |store: &mut dyn Store| {
             let edits = read.iter().map(|concept| Edit::Import(Box::new(concept.clone()))).collect();
