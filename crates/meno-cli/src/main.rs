@@ -142,7 +142,7 @@ fn by_variable(mut error: clap::Error) -> clap::Error {
             _ => String::new(),
         });
     let flag = argument.split([' ', '[']).next().unwrap_or_default();
-    let is_typed = std::env::args().any(|arg| arg.split('=').next() == Some(flag));
+    let is_typed = std::env::args_os().any(|arg| arg.to_string_lossy().split('=').next() == Some(flag));
     let command = Cli::command();
     let args = command
         .get_subcommands()

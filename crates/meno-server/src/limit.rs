@@ -13,6 +13,8 @@ pub(crate) struct Limit {
 impl Limit {
     /// At once may come what comes in a second, unless it is said.
     pub fn new(rate: f64, burst: Option<u32>) -> Self {
+        // A program may set any number, and a duration is not any.
+        let rate = rate.clamp(0.001, 1e6);
         Limit { rate, burst: burst.map_or(rate, f64::from).max(1.0) }
     }
 
