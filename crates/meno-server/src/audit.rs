@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -48,19 +49,20 @@ struct Line<'a> {
 pub(crate) struct Audit {
     path: PathBuf,
     sink: Mutex<Sink>,
+    /// Lines that could not be written; whoever counts does not wait for the disk.
+    n_lost: AtomicU64,
 }
 
 struct Sink {
     file: File,
-    n_lost: u64,
     /// Whether the last line was lost, perhaps after a part of it was written.
     is_failing: bool,
 }
 
 impl Audit {
     pub fn open(path: &Path) -> Result<Self> {
-        let sink = Sink { file: open(path)?, n_lost: 0, is_failing: false };
-        Ok(Audit { path: path.to_owned(), sink: Mutex::new(sink) })
+        let sink = Sink { file: open(path)?, is_failing: false };
+        Ok(Audit { path: path.to_owned(), sink: Mutex::new(sink), n_lost: AtomicU64::new(0) })
     }
 
     /// Goes on in the file that has the name now: the old one may have got another.
@@ -84,7 +86,9 @@ impl Audit {
         };
         let json = serde_json::to_string(&line).expect("a line is plain data");
         let path = self.path.display();
-        match self.lock().add(&json) {
+        let (written, was_failing) = self.lock().add(&json);
+        self.n_lost.fetch_add(u64::from(written.is_err()), Ordering::Relaxed);
+        match (written, was_failing) {
             (Ok(()), true) => note(format_args!("the audit log {path} can be written again")),
             (Err(error), false) => warn(format_args!("the audit log {path} cannot be written: {error}")),
             _ => {}
@@ -93,7 +97,7 @@ impl Audit {
 
     /// How many lines could not be written.
     pub fn n_lost(&self) -> u64 {
-        self.lock().n_lost
+        self.n_lost.load(Ordering::Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Sink> {
@@ -107,7 +111,6 @@ impl Sink {
         // After a part of a line there is a new one.
         let begin = if self.is_failing { "\n" } else { "" };
         let written = self.file.write_all(format!("{begin}{json}\n").as_bytes());
-        self.n_lost += u64::from(written.is_err());
         let was_failing = std::mem::replace(&mut self.is_failing, written.is_err());
         (written, was_failing)
     }
