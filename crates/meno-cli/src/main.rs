@@ -13,6 +13,7 @@ mod demo;
 mod eval;
 mod experiment;
 mod export;
+mod health;
 mod hints;
 mod interrupt;
 mod licenses;
@@ -38,7 +39,7 @@ mod wrap;
 
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use style::{Color, Style};
 
@@ -98,6 +99,8 @@ enum Command {
     Restore(backup::Args),
     /// Answer over HTTP, with a page to play with.
     Serve(serve::Args),
+    /// Ask a server whether it can answer and learn.
+    Health(health::Args),
     /// Make a token for the users of a server.
     Token(token::Args),
     /// Find parts of speech and dependency trees, and train what does.
@@ -117,7 +120,7 @@ fn main() -> ExitCode {
         output::note("hint: please report it with the command that you typed");
         std::process::exit(2);
     }));
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| by_variable(error).exit());
     let style = Style::new(cli.color);
     let result = match (cli.licenses, cli.command) {
         (false, Some(command)) => run(command, style),
@@ -129,6 +132,32 @@ fn main() -> ExitCode {
         output::complain(&error);
         ExitCode::from(2)
     })
+}
+
+/// Names the variable of the environment where a bad value was not typed but stands there.
+fn by_variable(mut error: clap::Error) -> clap::Error {
+    let [argument, value] =
+        [ContextKind::InvalidArg, ContextKind::InvalidValue].map(|kind| match error.get(kind) {
+            Some(ContextValue::String(text)) => text.clone(),
+            _ => String::new(),
+        });
+    let flag = argument.split([' ', '[']).next().unwrap_or_default();
+    let is_typed = std::env::args_os().any(|arg| arg.to_string_lossy().split('=').next() == Some(flag));
+    let command = Cli::command();
+    let args = command
+        .get_subcommands()
+        .filter(|command| command.get_name() == "serve")
+        .flat_map(|serve| serve.get_arguments());
+    let mut variables =
+        args.filter(|arg| arg.get_long().map(|long| format!("--{long}")).as_deref() == Some(flag));
+    if let Some(name) = variables.find_map(|arg| arg.get_env())
+        && !is_typed
+        && std::env::var(name).is_ok_and(|found| found == value)
+    {
+        let name = name.to_string_lossy();
+        error.insert(ContextKind::InvalidArg, ContextValue::String(format!("{name} ({argument})")));
+    }
+    error
 }
 
 /// Ends as bad arguments do.
@@ -153,6 +182,7 @@ fn run(command: Command, style: Style) -> meno::Result<ExitCode> {
         Command::Backup(args) => backup::backup(&args),
         Command::Restore(args) => backup::restore(&args),
         Command::Serve(args) => serve::run(args),
+        Command::Health(args) => health::run(&args),
         Command::Token(args) => token::run(args),
         Command::Syntax(args) => syntax::run(args, style),
         Command::Experiment(args) => experiment::run(args, style),

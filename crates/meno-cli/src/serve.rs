@@ -1,17 +1,18 @@
 //! `meno serve`: the model over HTTP.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::builder::BoolishValueParser;
+use clap::{Arg, ArgAction, ValueEnum};
 use meno::Result;
-use meno_server::{Config, EVERYONE, TokenSource, owner, serve};
+use meno_server::{Config, EVERYONE, LogFormat, TokenSource, note, owner, rate, serve};
 use meno_store::{Assistant, Clock, Quota};
 
 use crate::chat::phrasebook;
 use crate::memory::told;
-use crate::output::note;
 use crate::settings::SpellingArgs;
 
 const EXAMPLES: &str = "\
@@ -21,20 +22,22 @@ Examples:
   curl -H 'Content-Type: application/json' -d '{\"text\": \"wake me at six\"}' http://127.0.0.1:8080/v1/annotate
 
 The interface is described at /openapi.json. SIGHUP reads the tokens, the phrases and the model again, SIGTERM ends the
-server when what is under way is done. Tokens may also stand in the environment variable MENO_TOKENS, one line for each.";
+server when what is under way is done. Every option may also stand in the environment, as the help names it; what is typed
+wins. The lines of the tokens themselves may stand in MENO_TOKENS.";
 
 /// The environment variable with tokens.
 const TOKENS: &str = "MENO_TOKENS";
 
 /// What was typed after `meno serve`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_args = in_environment)]
 pub struct Args {
     /// A model file that `meno train` wrote.
-    #[arg(value_name = "MODEL")]
+    #[arg(value_name = "MODEL", env = "MENO_MODEL")]
     model: PathBuf,
     /// Where concepts are kept: a file, or postgres://... Without it they are forgotten when the server ends.
-    #[arg(long, value_name = "STORE")]
+    // There may be a password in it.
+    #[arg(long, value_name = "STORE", hide_env_values = true)]
     store: Option<String>,
     /// The address to listen on; another one than this machine's own needs tokens.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
@@ -43,7 +46,7 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<String>,
     /// A file with a line for each token: owner, rights, hash; see `meno help token`.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "MENO_TOKENS_FILE")]
     tokens: Option<PathBuf>,
     /// Whose concepts are known and taught where there are no tokens.
     #[arg(long, value_name = "USER", default_value = EVERYONE, conflicts_with = "tokens")]
@@ -61,17 +64,59 @@ pub struct Args {
     threads: Option<NonZeroUsize>,
     #[command(flatten)]
     limits: Limits,
-    /// Write a line to standard error for every request, without what was said.
-    #[arg(long)]
-    log: bool,
+    /// Write a line to standard error for every request, without what was said; json for programs.
+    #[arg(long, value_name = "FORMAT", value_enum, num_args = 0..=1, require_equals = false, default_missing_value = "text")]
+    log: Option<Format>,
     /// With --log, also what was said.
     #[arg(long, requires = "log")]
     log_text: bool,
+    /// Add a line of JSON to this file for every change and every refusal: who, what, of whose; never what was said.
+    #[arg(long, value_name = "FILE")]
+    audit: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// An object a line.
+    Json,
+}
+
+impl From<Format> for LogFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Text => LogFormat::Text,
+            Format::Json => LogFormat::Json,
+        }
+    }
+}
+
+/// Gives every option a variable: `--owner-concepts` has `MENO_OWNER_CONCEPTS`.
+fn in_environment(arg: Arg) -> Arg {
+    let arg = match arg.get_action() {
+        // A variable has a value.
+        ArgAction::SetTrue => arg.value_parser(BoolishValueParser::new()),
+        _ => arg,
+    };
+    match arg.get_long() {
+        Some(long) if arg.get_env().is_none() => {
+            let name = format!("MENO_{}", long.replace('-', "_").to_uppercase());
+            arg.env(name)
+        }
+        _ => arg,
+    }
 }
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
 struct Limits {
+    /// Requests a second that a token allows, unless its line says it; others are refused with 429.
+    #[arg(long, value_name = "N", value_parser = rate)]
+    rate: Option<f64>,
+    /// Requests that a token allows at once; by default those of a second.
+    #[arg(long, value_name = "N")]
+    burst: Option<NonZeroU32>,
     /// Requests that may wait for the model; others are refused with 429.
     #[arg(long, value_name = "N", default_value = "1024")]
     queue: NonZeroUsize,
@@ -113,7 +158,7 @@ struct Limits {
     session_minutes: u32,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     // An hour is longer than anybody waits, and far from what a clock cannot add.
     if !(0.001..=3600.0).contains(&seconds) {
@@ -138,6 +183,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         limits,
         log,
         log_text,
+        audit,
     } = args;
     let from_environment =
         || Some(TokenSource::Lines(std::env::var_os(TOKENS)?.to_string_lossy().into_owned()));
@@ -152,6 +198,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         assistant: Assistant { book: phrasebook(phrases.as_deref())?, ..Assistant::default() },
         clock: Clock::default().at(None, zone.as_deref())?,
         threads: threads.map_or(defaults.threads, usize::from),
+        rate: limits.rate,
+        burst: limits.burst.map(u32::from),
         queue: limits.queue.into(),
         connections: limits.connections.into(),
         address_connections: limits.address_connections.into(),
@@ -165,8 +213,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
         owner_sessions: limits.owner_sessions.into(),
         quota: Quota { concepts: limits.owner_concepts, bytes: limits.owner_bytes },
         session_lifetime: Duration::from_secs(60 * u64::from(limits.session_minutes)),
-        log,
+        log: log.map(LogFormat::from),
         log_text,
+        audit,
         signals: true,
         ..defaults
     };

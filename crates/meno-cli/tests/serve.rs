@@ -12,6 +12,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use left_out::left_out;
+use serde_json::Value;
 use support::{meno, run};
 use tempfile::TempDir;
 
@@ -34,12 +35,15 @@ struct Serving {
 
 impl Serving {
     fn start(dir: &Path, args: &str) -> Serving {
-        let mut command = meno(dir, &format!("serve m --listen 127.0.0.1:0 {args}"));
+        Serving::run(meno(dir, &format!("serve m --listen 127.0.0.1:0 {args}")))
+    }
+
+    fn run(mut command: Command) -> Serving {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         log.read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("http://").and_then(|line| line.strip_suffix('/'));
+        let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
         let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
         Serving { child, address, log }
     }
@@ -140,6 +144,12 @@ fn it_refuses_what_is_not_safe_or_not_there() {
         ("serve m --store m", "m is not a concept store", ""),
         ("token anna sing", "`sing` is no right", "read, teach and admin"),
         ("token * read", "`*` is no name of an owner", "anna"),
+        ("token anna read --expires soon", "`soon` is no time", "2027-01-31"),
+        ("token anna read --expires 2020-01-31", "expires at 2020-01-31T00:00:00Z", "to come"),
+        ("token anna read --rate 0", "`0` is no number of requests a second", "20"),
+        ("token --list --tokens none", "cannot read none", ""),
+        ("serve m --audit none/audit", "none/audit", ""),
+        ("health nowhere", "`nowhere` is no address", "127.0.0.1:8080"),
     ] {
         let shown = run(dir.path(), args);
         assert!(shown.starts_with("exit 2\n---\nerror: "), "{args}: {shown}");
@@ -177,16 +187,180 @@ fn tokens_are_made_and_taken() {
     server.end();
 
     let mut command = meno(dir.path(), "serve m --listen 127.0.0.1:0 --store c.db");
-    command.env("MENO_TOKENS", line).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut log = BufReader::new(child.stderr.take().unwrap());
-    let mut address = String::new();
-    log.read_line(&mut address).unwrap();
-    let address = address.trim().trim_start_matches("http://").trim_end_matches('/').to_owned();
-    let server = Serving { child, address, log };
+    command.env("MENO_TOKENS", line);
+    let server = Serving::run(command);
     assert_eq!([&anna, &ben, &root].map(|token| status(&server, token)), ["401", "401", "200"]);
     server.signal("TERM");
     server.end();
+}
+
+#[test]
+fn the_log_is_json_for_programs() {
+    let dir = with_model();
+    for (args, text) in [("--log json", Value::Null), ("--log json --log-text", "play secret song".into())] {
+        let mut server = Serving::start(dir.path(), args);
+        let mut line = || -> Value { serde_json::from_str(&server.line()).unwrap() };
+        assert!(line()["message"].as_str().unwrap().starts_with("concepts are forgotten"));
+        let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let names = format!("x-request-id: a.1\r\ntraceparent: {parent}");
+        let request = format!("POST /v1/annotate HTTP/1.1\r\n{names}");
+        let answer = server.send(&request, r#"{"text": "play secret song"}"#);
+        assert!(answer.contains("\r\nx-request-id: a.1\r\n"), "{answer}");
+        let mut line = || -> Value { serde_json::from_str(&server.line()).unwrap() };
+        let line = line();
+        assert_eq!((&line["level"], &line["request_id"]), (&"info".into(), &"a.1".into()), "{line}");
+        assert_eq!(line["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736");
+        assert_eq!((&line["method"], &line["route"]), (&"POST".into(), &"/v1/annotate".into()));
+        assert_eq!((&line["status"], &line["text"]), (&200.into(), &text));
+        assert!(line["milliseconds"].is_f64() && line["time"].as_str().unwrap().ends_with('Z'), "{line}");
+        server.signal("TERM");
+        assert_eq!(server.end().0.code(), Some(0));
+    }
+}
+
+#[test]
+fn hangup_opens_the_audit_log_again() {
+    let dir = with_model();
+    let mut server = Serving::start(dir.path(), "--store c.db --audit a");
+    let teach = |server: &Serving, phrase: &str| {
+        let body = format!(r#"{{"phrase": "{phrase}", "slot": "city"}}"#);
+        assert!(server.send("POST /v1/concepts HTTP/1.1", &body).starts_with("HTTP/1.1 201"));
+    };
+    let actions = |name: &str| -> Vec<String> {
+        let text = fs::read_to_string(dir.path().join(name)).unwrap();
+        let action =
+            |line| serde_json::from_str::<Value>(line).unwrap()["action"].as_str().unwrap().to_owned();
+        text.lines().map(action).collect()
+    };
+    teach(&server, "one");
+    fs::rename(dir.path().join("a"), dir.path().join("a.1")).unwrap();
+    teach(&server, "two");
+    server.signal("HUP");
+    assert_eq!(server.line(), "m: loaded again\n");
+    teach(&server, "three");
+    assert_eq!(
+        (actions("a.1").join(" "), actions("a").join(" ")),
+        ("teach teach".into(), "reload teach".into())
+    );
+    server.signal("TERM");
+    server.end();
+}
+
+#[test]
+fn tokens_that_are_made_at_once_are_all_kept() {
+    let dir = with_model();
+    let path = dir.path().join("t");
+    let make =
+        |n: usize| meno(dir.path(), &format!("token u{n} read --tokens t --days 90 --rate 20")).spawn();
+    let mut running: Vec<Child> = (0..8).map(|n| make(n).unwrap()).collect();
+    assert!(running.iter_mut().all(|child| child.wait().unwrap().success()));
+    let file = fs::read_to_string(&path).unwrap();
+    assert_eq!(file.lines().count(), 8, "{file}");
+    let listed = run(dir.path(), "token --list --tokens t");
+    for n in 0..8 {
+        let line = file.lines().find(|line| line.starts_with(&format!("u{n} "))).unwrap();
+        let hash = line.split(' ').nth(2).unwrap();
+        assert!(listed.contains(&line.replace(hash, &hash[..8])), "{listed}");
+        assert!(line.contains(" expires=20") && line.ends_with("Z rate=20"), "{line}");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(), 0o600);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        make(8).unwrap().wait().unwrap();
+        assert_eq!(mode(), 0o640);
+    }
+    fs::write(&path, "anna read 00 colour=red").unwrap();
+    assert!(run(dir.path(), "token --list --tokens t").contains("t:1: "));
+}
+
+#[test]
+fn options_stand_in_the_environment_too() {
+    let dir = with_model();
+    let [_, token] = ["anna", "ben"].map(|name| {
+        let output = meno(dir.path(), &format!("token {name} read,teach --tokens t")).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    });
+    let mut command = meno(dir.path(), "serve --max-text 10");
+    command.envs([
+        ("MENO_MODEL", "m"),
+        ("MENO_LISTEN", "127.0.0.1:0"),
+        ("MENO_STORE", "c.db"),
+        ("MENO_TOKENS_FILE", "t"),
+        ("MENO_MAX_TEXT", "20"),
+        ("MENO_MAX_BATCH", "1"),
+        ("MENO_LOG", "json"),
+        ("MENO_LOG_TEXT", "1"),
+        ("MENO_MISSPELLINGS", "yes"),
+    ]);
+    let mut server = Serving::run(command);
+    let annotate = |server: &Serving, body: &str| {
+        server.send(&format!("POST /v1/annotate HTTP/1.1\r\nauthorization: Bearer {token}"), body)
+    };
+    assert!(annotate(&server, r#"{"text": "play"}"#).starts_with("HTTP/1.1 200"));
+    assert!(server.line().contains(r#""text":"play""#));
+    // What is typed wins.
+    assert!(annotate(&server, r#"{"text": "play play play"}"#).contains("too_long"));
+    assert!(annotate(&server, r#"{"texts": ["play", "play"]}"#).contains("too_many"));
+    server.signal("TERM");
+    server.end();
+
+    for (name, value) in
+        [("MENO_QUEUE", "many"), ("MENO_TIMEOUT", "never"), ("MENO_LOG_TEXT", "perhaps"), ("MENO_RATE", "0")]
+    {
+        let shown = support::shown(&meno(dir.path(), "serve m").env(name, value).output().unwrap());
+        assert!(shown.starts_with("exit 2") && shown.contains(name) && shown.contains(value), "{shown}");
+    }
+    let shown =
+        support::shown(&meno(dir.path(), "serve m --queue many").env("MENO_QUEUE", "1").output().unwrap());
+    assert!(shown.contains("'--queue <N>'") && !shown.contains("MENO_QUEUE"), "{shown}");
+    let help = meno(dir.path(), "serve --help")
+        .env("MENO_STORE", "postgres://anna:secret@db/meno")
+        .output()
+        .unwrap();
+    let help = support::shown(&help);
+    assert!(!help.contains("secret"), "{help}");
+    for name in
+        ["MENO_STORE", "MENO_TOKENS_FILE", "MENO_OWNER_CONCEPTS", "MENO_ADMIN_LISTEN", "MENO_LOG_TEXT"]
+    {
+        assert!(help.contains(&format!("[env: {name}")), "{name}: {help}");
+    }
+}
+
+#[test]
+fn health_is_asked_for() {
+    let dir = with_model();
+    let server = Serving::start(dir.path(), "--store c.db");
+    let address = server.address.clone();
+    let shown = run(dir.path(), &format!("health {address}"));
+    assert_eq!(shown, format!("exit 0\n{address}: it answers and can learn\n---\n"));
+    let mut command = meno(dir.path(), "health --json");
+    command.env("MENO_LISTEN", address.replace("127.0.0.1", "0.0.0.0"));
+    let shown = support::shown(&command.output().unwrap());
+    assert_eq!(shown, "exit 0\n{\"learning\":true,\"ready\":true}\n---\n");
+    fs::remove_file(dir.path().join("c.db")).unwrap();
+    let start = Instant::now();
+    let shown = loop {
+        let shown = run(dir.path(), &format!("health {address}"));
+        if shown.starts_with("exit 1") || start.elapsed() > Duration::from_secs(20) {
+            break shown;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    let reason = "it answers but cannot learn: the store cannot be reached or written to";
+    assert_eq!(shown, format!("exit 1\n{address}: {reason}\n---\n"));
+    server.signal("TERM");
+    server.end();
+    let shown = run(dir.path(), &format!("health {address}"));
+    assert!(shown.starts_with(&format!("exit 1\n{address}: it does not answer: ")), "{shown}");
+
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let start = Instant::now();
+    let shown = run(dir.path(), &format!("health --timeout 0.2 --json {}", silent.local_addr().unwrap()));
+    assert!(shown.starts_with("exit 1\n{") && shown.contains("timed out"), "{shown}");
+    assert!(start.elapsed() < Duration::from_secs(5));
 }
 
 /// The end comes at once where nothing is under way, though a connection is open.

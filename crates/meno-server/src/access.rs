@@ -1,14 +1,20 @@
 //! Who asks, and what they may do.
 //!
 //! A token is known by its SHA-256 only: a line of a token file is `owner rights sha256`, rights among `read`, `teach` and
-//! `admin`, separated by commas. Tokens are random and long, so a plain hash is enough; it is compared in constant time.
+//! `admin`, separated by commas, and perhaps [`Terms`]. Tokens are random and long, so a plain hash is enough; it is compared in
+//! constant time.
 
+use std::collections::HashMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
 
 use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
+use jiff::Timestamp;
 use meno::memory::Owner;
 use meno::{Error, Result};
 use meno_store::Scope;
@@ -17,7 +23,10 @@ use subtle::{ConditionallySelectable, ConstantTimeEq};
 
 use crate::App;
 use crate::engine::CallerId;
+use crate::limit::{Bucket, Limit};
 use crate::problem::{Code, Problem};
+use crate::terms::Terms;
+use crate::trail::Trail;
 
 /// What a caller may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +46,14 @@ impl Right {
             "teach" => Some(Right::Teach),
             "admin" => Some(Right::Admin),
             _ => None,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Right::Read => "read",
+            Right::Teach => "teach",
+            Right::Admin => "admin",
         }
     }
 }
@@ -60,8 +77,13 @@ pub fn owner(name: &str) -> Owner {
     if name == EVERYONE { Owner::Everyone } else { Owner::from(Some(name.to_owned())) }
 }
 
+/// The name of an owner.
+pub(crate) fn name(owner: &Owner) -> &str {
+    owner.user().unwrap_or(EVERYONE)
+}
+
 /// Who asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Caller {
     /// What tells its token from others.
     pub id: CallerId,
@@ -69,12 +91,45 @@ pub(crate) struct Caller {
     pub owner: Owner,
     /// What may be done.
     pub rights: Vec<Right>,
+    pub terms: Terms,
+    pub usage: Arc<Usage>,
+}
+
+/// What a caller did since the server started.
+#[derive(Debug, Default)]
+pub(crate) struct Usage {
+    n_requests: AtomicU64,
+    /// In milliseconds since 1970; 0 before the first.
+    last: AtomicI64,
+    bucket: Bucket,
+}
+
+impl Usage {
+    fn count(&self) {
+        self.n_requests.fetch_add(1, Ordering::Relaxed);
+        self.last.store(Timestamp::now().as_millisecond(), Ordering::Relaxed);
+    }
+
+    pub fn n_requests(&self) -> u64 {
+        self.n_requests.load(Ordering::Relaxed)
+    }
+
+    pub fn last(&self) -> Option<Timestamp> {
+        let milliseconds = Some(self.last.load(Ordering::Relaxed)).filter(|&time| time != 0)?;
+        Timestamp::from_millisecond(milliseconds).ok()
+    }
 }
 
 impl Caller {
     /// Somebody who may do everything.
     fn trusted(owner: Owner) -> Self {
-        Caller { id: 0, owner, rights: vec![Right::Admin] }
+        let (terms, usage) = Default::default();
+        Caller { id: 0, owner, rights: vec![Right::Admin], terms, usage }
+    }
+
+    /// The first digits of the hash of its token, by which people know it; `None` where there are no tokens.
+    pub(crate) fn token(&self) -> Option<String> {
+        (self.id != 0).then(|| to_hex(&self.id.to_le_bytes()[..4]))
     }
 
     pub(crate) fn is_admin(&self) -> bool {
@@ -86,17 +141,39 @@ impl Caller {
         if self.rights.contains(&right) || self.is_admin() {
             return Ok(());
         }
-        let name = format!("{right:?}").to_lowercase();
+        let name = right.name();
         let hint = "an admin gives rights in the file of tokens";
         Err(Problem::new(Code::Forbidden, format!("this token has no right to {name}"), hint))
     }
 
+    /// Refuses a caller whose time is over.
+    fn demand_valid(&self) -> Result<(), Problem> {
+        match self.terms.expires {
+            Some(expires) if expires.is_past() => {
+                let message = format!("this token expired at {expires}");
+                Err(Problem::new(Code::NoToken, message, "ask an admin for another one"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What is seen and changed: what the caller owns, or what an admin names: an owner, or `*` for all.
     pub(crate) fn scope(&self, named: Option<&str>) -> Result<Scope, Problem> {
-        let Some(name) = named else { return Ok(Scope::own(self.owner.clone())) };
+        let Some(named) = named else { return Ok(Scope::own(self.owner.clone())) };
         self.demand(Right::Admin)?;
-        let all = Scope::admin(self.owner.user().unwrap_or(EVERYONE));
-        Ok(if name == "*" { all } else { all.within(owner(name)) })
+        let all = Scope::admin(name(&self.owner));
+        Ok(if named == "*" { all } else { all.within(owner(named)) })
+    }
+}
+
+/// As its line, with fewer digits of the hash.
+impl fmt::Display for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rights: Vec<&str> = self.rights.iter().map(|right| right.name()).collect();
+        let token = self.token().unwrap_or_default();
+        write!(f, "{} {} {token}{}", name(&self.owner), rights.join(","), self.terms)?;
+        let is_past = self.terms.expires.is_some_and(|expires| expires.is_past());
+        f.write_str(if is_past { " (expired)" } else { "" })
     }
 }
 
@@ -120,6 +197,11 @@ impl TokenSource {
             TokenSource::Lines(text) => Tokens::parse(Path::new("MENO_TOKENS"), text),
         }
     }
+
+    /// A line for each token: owner, rights, the first digits of the hash, and terms.
+    pub fn list(&self) -> Result<Vec<String>> {
+        Ok(self.read()?.0.iter().map(|(_, caller)| caller.to_string()).collect())
+    }
 }
 
 type Hash = [u8; 32];
@@ -135,19 +217,22 @@ impl Tokens {
         let lines = lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
         let refuse = |line: usize, problem: &str| Error::Access {
             problem: format!("{}:{line}: {problem}", path.display()),
-            hint: "a line is `owner rights sha256`, the last of them the hash of the token".to_owned(),
+            hint: "a line is `owner rights sha256`, the last of them the hash of the token, and perhaps \
+                   `expires=2027-01-31T00:00:00Z` and `rate=20`"
+                .to_owned(),
         };
         let token = |(line, number): (&str, usize)| {
             let parts: Vec<&str> = line.split_whitespace().collect();
-            let [name, names, hash] = parts[..] else {
+            let [name, names, hash, words @ ..] = &parts[..] else {
                 return Err(refuse(number, "there are not three words"));
             };
             let rights = rights(names).map_err(|error| refuse(number, &error.to_string()))?;
             let hash = from_hex(hash).ok_or_else(|| refuse(number, "the hash has not 64 hex digits"))?;
             let owner = owner(name);
             owner.check().map_err(|error| refuse(number, &error.to_string()))?;
+            let terms = Terms::parse(words).map_err(|error| refuse(number, &error.to_string()))?;
             let id = CallerId::from_le_bytes(*hash.first_chunk().expect("a hash is longer"));
-            Ok((hash, Arc::new(Caller { id, owner, rights })))
+            Ok((hash, Arc::new(Caller { id, owner, rights, terms, usage: Arc::default() })))
         };
         Ok(Tokens(lines.map(token).collect::<Result<_>>()?))
     }
@@ -160,6 +245,17 @@ impl Tokens {
             at = u64::conditional_select(&at, &idx, known.ct_eq(&hash));
         }
         self.0.get(at as usize).map(|(_, caller)| caller.clone())
+    }
+
+    /// Goes on with what was counted of the same tokens before.
+    fn go_on(&mut self, before: &Tokens) {
+        let before: HashMap<&Hash, &Arc<Caller>> =
+            before.0.iter().map(|(hash, caller)| (hash, caller)).collect();
+        for (hash, caller) in &mut self.0 {
+            if let Some(before) = before.get(hash) {
+                Arc::make_mut(caller).usage = before.usage.clone();
+            }
+        }
     }
 }
 
@@ -200,7 +296,13 @@ pub(crate) struct Access {
     tokens: RwLock<Option<Arc<Tokens>>>,
     /// Who everybody is where there are no tokens.
     anybody: Arc<Caller>,
+    /// Requests a second of a caller whose token does not say it, and how many of any at once.
+    rate: Option<f64>,
+    burst: Option<u32>,
 }
+
+/// So many words are in a request that counts as one.
+const WORDS: u32 = 64;
 
 impl Access {
     pub fn new(source: Option<TokenSource>, owner: Owner) -> Result<Self> {
@@ -212,7 +314,13 @@ impl Access {
                 hint: "`meno token NAME RIGHTS --tokens FILE` makes one".to_owned(),
             });
         }
-        Ok(Access { source, tokens: RwLock::new(tokens), anybody: Arc::new(Caller::trusted(owner)) })
+        let (tokens, anybody) = (RwLock::new(tokens), Arc::new(Caller::trusted(owner)));
+        Ok(Access { source, tokens, anybody, rate: None, burst: None })
+    }
+
+    /// The same where a caller may ask so often.
+    pub fn limited(self, rate: Option<f64>, burst: Option<u32>) -> Self {
+        Access { rate, burst, ..self }
     }
 
     pub fn has_tokens(&self) -> bool {
@@ -222,10 +330,41 @@ impl Access {
     /// Reads the tokens again; those that were known stay if that fails. How many there are, if any are asked for.
     pub fn reload(&self) -> Result<Option<usize>> {
         let Some(source) = &self.source else { return Ok(None) };
-        let tokens = source.read()?;
+        let mut tokens = source.read()?;
         let n = tokens.0.len();
-        *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(tokens));
+        let mut known = self.tokens.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = known.as_ref() {
+            tokens.go_on(before);
+        }
+        *known = Some(Arc::new(tokens));
         Ok(Some(n))
+    }
+
+    /// Those who may ask.
+    pub fn callers(&self) -> Vec<Arc<Caller>> {
+        let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner).clone();
+        tokens.iter().flat_map(|tokens| &tokens.0).map(|(_, caller)| caller.clone()).collect()
+    }
+
+    fn limit(&self, caller: &Caller) -> Option<Limit> {
+        caller.terms.rate.or(self.rate).map(|rate| Limit::new(rate, self.burst))
+    }
+
+    /// Refuses a caller that asks too often.
+    fn admit(&self, caller: &Caller) -> Result<(), Problem> {
+        let Some(limit) = self.limit(caller) else { return Ok(()) };
+        caller.usage.bucket.take(limit, Instant::now()).map_err(|wait| {
+            let hint = "send them more slowly; long texts and many texts count for more";
+            Problem::new(Code::TooManyRequests, "there were too many requests of this token", hint)
+                .retry_after(wait)
+        })
+    }
+
+    /// Has a request with many words count for several.
+    pub fn charge(&self, caller: &Caller, words: u32) {
+        if let (Some(limit), more @ 1..) = (self.limit(caller), words.saturating_sub(WORDS)) {
+            caller.usage.bucket.charge(limit, f64::from(more) / f64::from(WORDS), Instant::now());
+        }
     }
 
     fn caller(&self, parts: &Parts) -> Result<Arc<Caller>, Problem> {
@@ -243,14 +382,33 @@ impl Access {
     }
 }
 
-/// The caller of a request.
+/// The caller of a request, which counts.
 pub(crate) struct By(pub Arc<Caller>);
 
 impl FromRequestParts<Arc<App>> for By {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        app.access.caller(parts).map(By)
+        let Known(caller) = Known::from_request_parts(parts, app).await?;
+        app.access.admit(&caller)?;
+        Ok(By(caller))
+    }
+}
+
+/// The same, however often it asks.
+pub(crate) struct Known(pub Arc<Caller>);
+
+impl FromRequestParts<Arc<App>> for Known {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let caller = app.access.caller(parts)?;
+        if let Some(trail) = parts.extensions.get::<Arc<Trail>>() {
+            let _ = trail.caller.set(caller.clone());
+        }
+        caller.demand_valid()?;
+        caller.usage.count();
+        Ok(Known(caller))
     }
 }
 
@@ -273,7 +431,7 @@ mod tests {
         assert_eq!(caller.owner, Owner::Everyone);
         assert!(caller.demand(Right::Read).is_ok());
         for wrong in ["", "meno_", &anna_line, &anna[1..], &format!("{anna}0")] {
-            assert_eq!(tokens.caller(wrong), None, "{wrong}");
+            assert!(tokens.caller(wrong).is_none(), "{wrong}");
         }
     }
 
@@ -307,6 +465,11 @@ mod tests {
             ("anna sing 00", "t:1: `sing` is no right"),
             ("anna read 00", "t:1: the hash has not 64 hex digits"),
             (&format!("anna read {}", "é".repeat(32)), "t:1: the hash has not 64 hex digits"),
+            (
+                &format!("anna read {} colour=red", "0".repeat(64)),
+                "t:1: `colour=red` is nothing that a token has",
+            ),
+            (&format!("anna read {} expires=soon", "0".repeat(64)), "t:1: `soon` is no time"),
         ] {
             assert_eq!(Tokens::parse(Path::new("t"), text).unwrap_err().to_string(), problem, "{text}");
         }
@@ -320,7 +483,8 @@ mod tests {
         assert_eq!(admin.scope(Some("*")).unwrap(), all);
         assert_eq!(admin.scope(Some("everyone")).unwrap(), all.clone().within(Owner::Everyone));
         assert_eq!(admin.scope(Some("anna")).unwrap(), all.within(owner("anna")));
-        let anna = Caller { id: 1, owner: owner("anna"), rights: vec![Right::Read, Right::Teach] };
+        let rights = vec![Right::Read, Right::Teach];
+        let anna = Caller { id: 1, rights, ..Caller::trusted(owner("anna")) };
         assert_eq!(anna.scope(None).unwrap(), Scope::of(Some("anna")));
         assert!(anna.scope(Some("anna")).is_err());
     }

@@ -8,11 +8,14 @@ use meno::dialogue::Phrasebook;
 use meno_store::{Access as StoreAccess, Assistant, Clock, Memory, Result, Scope};
 
 use crate::access::{Access, Caller};
+use crate::audit::{Audit, Deed};
 use crate::connections::Connections;
 use crate::engine::{Engine, Loaded};
+use crate::log::{LogFormat, write_json};
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 use crate::sessions::Sessions;
+use crate::trail::Trail;
 use crate::{Config, around, routes, setting};
 
 /// Loads the model, opens the store and starts the threads; what answers, and a handle to it.
@@ -33,6 +36,11 @@ pub fn router(config: Config) -> Result<(Router, Handle)> {
 /// As [`router`], with what is behind it.
 pub(crate) fn start(config: Config) -> Result<(Router, Arc<App>)> {
     let access = Access::new(config.tokens.clone(), config.owner.clone())?;
+    let access = access.limited(config.rate, config.burst);
+    if config.log == Some(LogFormat::Json) {
+        write_json();
+    }
+    let audit = config.audit.as_deref().map(Audit::open).transpose()?;
     let loaded = Loaded::read(&config.model)?;
     let memory = match &config.store {
         Some(location) => Memory::open(location, StoreAccess::Create)?,
@@ -46,6 +54,7 @@ pub(crate) fn start(config: Config) -> Result<(Router, Arc<App>)> {
         assistant: RwLock::new(Arc::new(config.assistant.clone())),
         sessions: Sessions::new(config.sessions, config.owner_sessions, config.session_lifetime),
         access,
+        audit,
         metrics: Metrics::default(),
         connections: Connections::new(config.connections, config.address_connections),
         config,
@@ -58,13 +67,17 @@ pub(crate) fn start(config: Config) -> Result<(Router, Arc<App>)> {
 pub struct Handle(Weak<App>);
 
 impl Handle {
-    /// Reads the tokens, the phrases and the model again, each by itself, which waits for a disk. Requests under way are answered by
-    /// the old model; of what cannot be read the old stays, and the first error is told.
+    /// Reads the tokens, the phrases and the model again, each by itself, which waits for a disk, and opens the audit log again.
+    /// Requests under way are answered by the old model; of what cannot be read the old stays, and the first error is told.
     pub fn reload(&self) -> Result<()> {
         let app = self.0.upgrade();
         let app = app.ok_or_else(|| setting("nothing answers any more".to_owned(), "make another router"))?;
-        let read =
-            [app.reload_tokens().map(drop), app.reload_phrases().map(drop), app.reload_model().map(drop)];
+        let read = [
+            app.reopen_audit(),
+            app.reload_tokens().map(drop),
+            app.reload_phrases().map(drop),
+            app.reload_model().map(drop),
+        ];
         Ok(read.into_iter().collect::<meno::Result<()>>()?)
     }
 
@@ -84,6 +97,7 @@ pub(crate) struct App {
     assistant: RwLock<Arc<Assistant>>,
     pub sessions: Sessions,
     pub access: Access,
+    pub audit: Option<Audit>,
     pub metrics: Metrics,
     pub connections: Arc<Connections>,
 }
@@ -92,6 +106,18 @@ impl App {
     /// How dialogues are led.
     pub fn assistant(&self) -> Arc<Assistant> {
         self.assistant.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Adds a line to the audit log, if there is one, which waits for a disk.
+    pub fn record(&self, trail: &Trail, deed: Deed<'_>) {
+        if let Some(audit) = &self.audit {
+            audit.record(trail, deed);
+        }
+    }
+
+    /// Goes on in a new audit log if the old one was moved away.
+    pub fn reopen_audit(&self) -> meno::Result<()> {
+        self.audit.as_ref().map_or(Ok(()), Audit::reopen)
     }
 
     /// Reads the tokens again; how many there are, if any are asked for.
@@ -130,7 +156,7 @@ impl App {
 
     /// What was said, for the log if it is to have it.
     pub fn said<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Heard {
-        let is_wanted = self.config.log && self.config.log_text;
+        let is_wanted = self.config.log.is_some() && self.config.log_text;
         Heard(is_wanted.then(|| around::Said(texts.into_iter().collect::<Vec<_>>().join("\n"))))
     }
 }

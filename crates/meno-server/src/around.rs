@@ -9,9 +9,13 @@ use axum::http::header::{self, HeaderName};
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 
+use crate::App;
+use crate::audit::Deed;
+use crate::log::{self, LogFormat};
 use crate::problem::{Code, Problem};
-use crate::{App, note};
+use crate::trail::{REQUEST_ID, Trail};
 
 /// The page loads what it is made of and talks to its own server, and nothing else.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -30,10 +34,11 @@ const HEADERS: [(HeaderName, HeaderValue); 4] = [
 #[derive(Clone)]
 pub(crate) struct Said(pub String);
 
-pub(crate) async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(crate) async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    let method = name(request.method());
+    let route = request.extensions().get::<MatchedPath>().map_or("-", MatchedPath::as_str);
+    let trail = Arc::new(Trail::new(request.headers(), name(request.method()), route));
+    request.extensions_mut().insert(trail.clone());
     let mut response = match admit(&app, &request) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
@@ -41,17 +46,60 @@ pub(crate) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     for (name, value) in HEADERS {
         response.headers_mut().entry(name).or_insert(value);
     }
+    response.headers_mut().insert(REQUEST_ID, trail.header());
     let took = began.elapsed();
-    // A route that is not there is not named: it may be anything.
-    let route = route.as_ref().map_or("-", MatchedPath::as_str);
-    app.metrics.count(method, route, response.status().as_u16(), took);
-    if app.config.log {
-        let said = response.extensions().get::<Said>().map_or(String::new(), |said| format!(" {:?}", said.0));
-        let milliseconds = 1e3 * took.as_secs_f64();
-        let status = response.status().as_u16();
-        note(format_args!("{method} {route} {status} {milliseconds:.1} ms{said}"));
+    app.metrics.count(trail.method, &trail.route, response.status().as_u16(), took);
+    if let Some(format) = app.config.log {
+        log(format, &trail, &response, 1e3 * took.as_secs_f64());
     }
+    audit(&app, trail, &response);
     response
+}
+
+fn log(format: LogFormat, trail: &Trail, response: &Response, milliseconds: f64) {
+    let Trail { method, route, .. } = trail;
+    let status = response.status().as_u16();
+    let said = response.extensions().get::<Said>();
+    match format {
+        LogFormat::Text => {
+            let said = said.map_or(String::new(), |said| format!(" {:?}", said.0));
+            log::line(format_args!("{method} {route} {status} {milliseconds:.1} ms{said}"));
+        }
+        LogFormat::Json => {
+            let level = if response.status().is_server_error() { "error" } else { "info" };
+            let (request_id, trace_id) = (trail.request_id.as_str(), trail.trace_id.as_deref());
+            let milliseconds = (1e3 * milliseconds).round() / 1e3;
+            let text = said.map(|said| said.0.as_str());
+            log::entry(level, Answered { request_id, trace_id, method, route, status, milliseconds, text });
+        }
+    }
+}
+
+/// What the log has of a request.
+#[derive(Serialize)]
+struct Answered<'a> {
+    request_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_id: Option<&'a str>,
+    method: &'a str,
+    route: &'a str,
+    status: u16,
+    milliseconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+}
+
+/// Records who was not let in. What is changed is recorded where that is done, also if nobody waits for the answer.
+fn audit(app: &Arc<App>, trail: Arc<Trail>, response: &Response) {
+    let (status, code) = (response.status(), response.extensions().get::<Code>().copied());
+    let is_refused = matches!(status.as_u16(), 401 | 403 | 421 | 429);
+    if app.audit.is_some() && is_refused {
+        let app = app.clone();
+        tokio::task::spawn_blocking(move || {
+            let deed = Deed::new("refused", None, &[], status.as_u16());
+            app.record(&trail, Deed { code: code.map(Code::name), ..deed });
+        });
+    }
 }
 
 /// A method is anything that a client types; the log and the counts have only those that there are.

@@ -21,10 +21,10 @@
 //! ```
 //!
 //! - `app`: what answers, and the threads behind it.
-//! - `access`: who asks, and what they may do.
+//! - `access`: who asks, and what they may do; `terms`: until when and how often; `limit`: who asks too often.
 //! - `engine`: the threads that run the model; `lanes`: the queue before them, fair to callers.
 //! - `sessions`: dialogues under way.
-//! - `metrics`: what is counted.
+//! - `metrics`: what is counted; `log`: what is told; `audit`: who changed what; `trail`: which request it was.
 //! - `problem`, `reply`, `extract`: refusals, answers, what requests bring; `stream`: answers that are long.
 //! - `routes`: what each address does; `schema`: the shapes of answers.
 //! - `around`: what is done around every request.
@@ -33,11 +33,14 @@
 mod access;
 mod app;
 mod around;
+mod audit;
 mod connections;
 mod engine;
 mod extract;
 mod lanes;
+mod limit;
 mod listen;
+mod log;
 mod metrics;
 mod problem;
 mod reply;
@@ -45,8 +48,9 @@ mod routes;
 mod schema;
 mod sessions;
 mod stream;
+mod terms;
+mod trail;
 
-use std::io::Write;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -61,8 +65,15 @@ use tokio::sync::Notify;
 pub use access::{EVERYONE, TokenSource, new_token, owner};
 pub(crate) use app::App;
 pub use app::{Handle, router};
+#[cfg(unix)]
+use audit::Deed;
 use connections::Connections;
 use listen::Times;
+use log::warn;
+pub use log::{LogFormat, note};
+pub use terms::{Expiry, Terms, rate};
+#[cfg(unix)]
+use trail::Trail;
 
 /// How to serve. What is said of connections and signals is for [`serve`] alone: a [`router`] has neither.
 #[derive(Clone, Debug)]
@@ -85,6 +96,10 @@ pub struct Config {
     pub phrases: Option<PathBuf>,
     /// What tells when something is said, unless a request states it.
     pub clock: Clock,
+    /// How many requests a second a token may send, unless its line says it.
+    pub rate: Option<f64>,
+    /// How many of them at once; by default those of a second.
+    pub burst: Option<u32>,
     /// Threads that run the model.
     pub threads: usize,
     /// How many requests may wait for them.
@@ -113,10 +128,12 @@ pub struct Config {
     pub quota: Quota,
     /// How long a dialogue waits for the next turn.
     pub session_lifetime: Duration,
-    /// Whether there is a line on standard error for every request.
-    pub log: bool,
+    /// How a line on standard error is written for every request; `None` for no lines.
+    pub log: Option<LogFormat>,
     /// Whether that line has what was said.
     pub log_text: bool,
+    /// A file that gets a line for every change and every refusal.
+    pub audit: Option<PathBuf>,
     /// Whether signals are handled: SIGTERM and SIGINT end the server, SIGHUP loads the model and the tokens again.
     pub signals: bool,
 }
@@ -134,6 +151,8 @@ impl Config {
             assistant: Assistant::default(),
             phrases: None,
             clock: Clock::default(),
+            rate: None,
+            burst: None,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             queue: 1024,
             admin_listen: None,
@@ -148,8 +167,9 @@ impl Config {
             owner_sessions: 1_000,
             quota: Quota { concepts: 100_000, bytes: 64 << 20 },
             session_lifetime: Duration::from_secs(30 * 60),
-            log: false,
+            log: None,
             log_text: false,
+            audit: None,
             signals: false,
         }
     }
@@ -262,7 +282,7 @@ async fn tell_of_trouble(app: Arc<App>) {
         let trouble = app.memory.trouble();
         if trouble != told {
             match &trouble {
-                Some(problem) => note(format_args!("the store is away: {problem}")),
+                Some(problem) => warn(format_args!("the store is away: {problem}")),
                 None => note("the store is back"),
             }
             told = trouble;
@@ -311,19 +331,23 @@ async fn handle_signals(signals: Option<Signals>, app: Arc<App>) {
 /// Reads again what can be, each by itself, and says what became of it.
 #[cfg(unix)]
 fn reload(app: &App) {
+    if let Err(error) = app.reopen_audit() {
+        warn(format_args!("the old audit log stays: {error}"));
+    }
+    app.record(&Trail::of_signal("SIGHUP"), Deed { status: None, ..Deed::new("reload", None, &[], 0) });
     match app.reload_tokens() {
         Ok(Some(n)) => note(format_args!("{n} tokens are known now")),
         Ok(None) => {}
-        Err(error) => note(format_args!("the old tokens stay: {error}")),
+        Err(error) => warn(format_args!("the old tokens stay: {error}")),
     }
     match app.reload_phrases() {
         Ok(true) => note("the phrases were read again"),
         Ok(false) => {}
-        Err(error) => note(format_args!("the old phrases stay: {error}")),
+        Err(error) => warn(format_args!("the old phrases stay: {error}")),
     }
     match app.reload_model() {
         Ok(loaded) => note(format_args!("{}: loaded again", loaded.file)),
-        Err(error) => note(format_args!("the old model stays: {error}")),
+        Err(error) => warn(format_args!("the old model stays: {error}")),
     }
 }
 
@@ -343,11 +367,6 @@ async fn handle_signals(signals: Option<Signals>, _: Arc<App>) {
     if signals.is_none() || tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await
     }
-}
-
-/// Writes to the log. Where even that fails there is no one left to tell, so it is not `eprintln`, which panics.
-pub(crate) fn note(text: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 fn listener(listen: &str) -> Result<TcpListener> {

@@ -52,6 +52,10 @@ impl Metrics {
             ("meno_model_generation", "Models that were loaded.", app.engine.model().generation),
             ("meno_store_up", "1 if concepts can be learnt.", u64::from(app.memory.trouble().is_none())),
         ];
+        let n_lost = app.audit.as_ref().map_or(0, |audit| audit.n_lost());
+        text.push_str("# HELP meno_audit_failures_total Lines of the audit log that could not be written.\n");
+        let _ =
+            write!(text, "# TYPE meno_audit_failures_total counter\nmeno_audit_failures_total {n_lost}\n");
         let resident = resident_bytes()
             .map(|bytes| ("process_resident_memory_bytes", "Resident memory size in bytes.", bytes));
         for (name, help, value) in gauges.into_iter().chain(resident) {
@@ -71,7 +75,7 @@ impl Metrics {
             }
         }
         let rejected: u64 = series.values().filter_map(|series| series.statuses.get(&429)).sum();
-        text.push_str("# HELP meno_rejected_total Requests that were refused because the queue was full.\n");
+        text.push_str("# HELP meno_rejected_total Requests that were refused because there were too many.\n");
         writeln!(text, "# TYPE meno_rejected_total counter\nmeno_rejected_total {rejected}")?;
         text.push_str("# HELP meno_request_seconds How long answers took, without the writing.\n");
         text.push_str("# TYPE meno_request_seconds histogram\n");

@@ -1,10 +1,13 @@
 //! What can be wrong with a request, as a caller is told: one table, one shape.
 
+use std::time::Duration;
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::{note, reply};
+use crate::log::warn;
+use crate::reply;
 
 /// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,7 @@ pub(crate) enum Code {
     BadModel,
     BadTokens,
     Busy,
+    TooManyRequests,
     Mistake,
     Stopped,
     StoreAway,
@@ -59,11 +63,19 @@ impl Code {
             Code::BadModel => (StatusCode::UNPROCESSABLE_ENTITY, "bad_model", None),
             Code::BadTokens => (StatusCode::UNPROCESSABLE_ENTITY, "bad_tokens", None),
             Code::Busy => (StatusCode::TOO_MANY_REQUESTS, "busy", Some(1)),
+            Code::TooManyRequests => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests", Some(1)),
             Code::Mistake => (StatusCode::INTERNAL_SERVER_ERROR, "mistake", None),
             Code::Stopped => (StatusCode::SERVICE_UNAVAILABLE, "stopped", None),
             Code::StoreAway => (StatusCode::SERVICE_UNAVAILABLE, "store_away", Some(5)),
             Code::TooSlow => (StatusCode::SERVICE_UNAVAILABLE, "too_slow", Some(1)),
         }
+    }
+}
+
+impl Code {
+    /// As answers have it.
+    pub fn name(self) -> &'static str {
+        self.row().1
     }
 }
 
@@ -73,11 +85,19 @@ pub(crate) struct Problem {
     code: Code,
     message: String,
     hint: String,
+    /// The seconds after which to try again, if they are known better than by the code.
+    retry: Option<u64>,
 }
 
 impl Problem {
     pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Problem { code, message: message.into(), hint: hint.into() }
+        Problem { code, message: message.into(), hint: hint.into(), retry: None }
+    }
+
+    /// The same where it is known when it is worth trying again.
+    pub fn retry_after(self, wait: Duration) -> Self {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        Problem { retry: Some(seconds), ..self }
     }
 
     /// Something that should not happen.
@@ -99,7 +119,7 @@ impl From<meno_store::Error> for Problem {
             Error::Engine(_) => Code::BadConcept,
             // What the store is called and what its database says is for the log, not for callers.
             Error::Database { .. } => {
-                note(error);
+                warn(error);
                 return Problem::away("the store failed");
             }
             _ => return Problem::away("the store cannot be reached"),
@@ -120,9 +140,10 @@ impl IntoResponse for Problem {
         let (status, name, retry) = self.code.row();
         let body = json!({ "error": { "code": name, "message": self.message, "hint": self.hint } });
         let mut response = reply::json(status, body.to_string());
+        response.extensions_mut().insert(self.code);
         let headers = response.headers_mut();
-        if let Some(seconds) = retry {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(u16::from(seconds)));
+        if let Some(seconds) = self.retry.or(retry.map(u64::from)) {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if self.code == Code::NoToken {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

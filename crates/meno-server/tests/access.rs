@@ -2,12 +2,15 @@
 
 mod support;
 
+use jiff::{SignedDuration, Timestamp};
 use meno::memory::Owner;
 use meno_server::{Config, Server, TokenSource, new_token};
 use meno_store::Quota;
 use serde_json::{Value, json};
-use support::schema::{Annotation, Concept, Erased, ModelInfo, Page, TokensInfo, Turn, Undone};
-use support::{Answer, Running, config};
+use support::schema::{
+    Annotation, Concept, Erased, Failure, ModelInfo, Page, TokenList, TokensInfo, Turn, Undone,
+};
+use support::{Answer, Running, config, within};
 
 /// A server with tokens, and one for each of these: name and rights.
 fn with_tokens<const N: usize>(users: [(&str, &str); N]) -> (Running, [String; N]) {
@@ -39,6 +42,7 @@ fn nobody_gets_in_without_a_token() {
         ("DELETE", "/v1/owners/anna"),
         ("GET", "/v1/model"),
         ("POST", "/v1/model/reload"),
+        ("GET", "/v1/tokens"),
         ("POST", "/v1/tokens/reload"),
         ("POST", "/model/parse"),
         ("GET", "/metrics"),
@@ -87,6 +91,7 @@ fn rights_are_what_they_say() {
         ("GET", "/v1/concepts/export?owner=*", &none, [false, false, true]),
         ("POST", "/v1/concepts/undo?owner=ben", &none, [false, false, true]),
         ("POST", "/v1/model/reload", &none, [false, false, true]),
+        ("GET", "/v1/tokens", &none, [false, false, true]),
         ("POST", "/v1/tokens/reload", &none, [false, false, true]),
     ] {
         for (token, allowed) in [&reader, &teacher, &admin].into_iter().zip(allowed) {
@@ -287,6 +292,105 @@ fn tokens_are_read_again_whatever_the_model_is() {
     std::fs::write(&path, "# nobody").unwrap();
     assert_eq!(reload("tokens").ok::<TokensInfo>(200).tokens, Some(0));
     assert_eq!(status(&root), 401);
+}
+
+/// A line with terms, and its token.
+fn token(name: &str, rights: &str, terms: &str) -> (String, String) {
+    let (token, line) = new_token(name, rights).unwrap();
+    (token, format!("{line} {terms}"))
+}
+
+#[test]
+fn a_token_has_its_rate_and_no_other() {
+    let [(slow, slow_line), (fast, fast_line), (own, own_line)] =
+        [token("anna", "read", ""), token("ben", "read", "rate=1000000"), token("anna", "read", "")];
+    let tokens = Some(TokenSource::Lines([slow_line, fast_line, own_line].join("\n")));
+    let server = Running::start(Config { tokens, rate: Some(0.5), burst: Some(3), ..config() });
+    let get = |token: &str, path: &str| by(&server, token, "GET", path, &Value::Null);
+    let statuses = |token: &str| [(); 5].map(|()| get(token, "/v1/model").status);
+    assert_eq!(statuses(&slow), [200, 200, 200, 429, 429]);
+    let refused = get(&slow, "/v1/model");
+    assert_eq!(refused.refusal(), (429, "too_many_requests".to_owned()));
+    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=2).contains(&wait), "{wait}");
+    // Neither those of others nor another one of the same owner.
+    assert_eq!(statuses(&fast), [200; 5]);
+    assert_eq!(statuses(&own), [200, 200, 200, 429, 429]);
+    for path in ["/healthz", "/readyz", "/metrics", "/", "/openapi.json"] {
+        assert_eq!(get(&slow, path).status, 200, "{path}");
+    }
+    // What `Retry-After` says is true.
+    std::thread::sleep(std::time::Duration::from_secs(wait));
+    assert_eq!(get(&slow, "/v1/model").status, 200);
+}
+
+#[test]
+fn many_words_count_for_several_requests() {
+    let (anna, line) = token("anna", "read", "");
+    let tokens = Some(TokenSource::Lines(line));
+    let server = Running::start(Config { tokens, rate: Some(1.0), burst: Some(2), ..config() });
+    let annotate = |texts: &[&str]| by(&server, &anna, "POST", "/v1/annotate", &json!({ "texts": texts }));
+    assert_eq!(annotate(&["play the wall now"; 200]).status, 200);
+    let refused = annotate(&["play"]);
+    assert_eq!(refused.refusal(), (429, "too_many_requests".to_owned()));
+    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((20..=40).contains(&wait), "{wait}");
+}
+
+#[test]
+fn a_token_expires_and_only_its_holder_is_told() {
+    let config = config();
+    let soon = Timestamp::now() + SignedDuration::from_secs(3);
+    let [(old, old_line), (young, young_line), (root, root_line)] = [
+        token("anna", "read", "expires=2020-01-31T00:00:00Z"),
+        token("anna", "read", &format!("expires={soon}")),
+        token("root", "admin", "expires=2999-01-31"),
+    ];
+    let tokens = Some(TokenSource::Lines([old_line, young_line, root_line].join("\n")));
+    let server = Running::start(Config { tokens, ..config });
+    let message = |token: &str| {
+        let answer = by(&server, token, "GET", "/v1/model", &Value::Null);
+        assert_eq!(answer.refusal(), (401, "no_token".to_owned()));
+        answer.read::<Failure>().error.message
+    };
+    assert_eq!(message(&old), "this token expired at 2020-01-31T00:00:00Z");
+    assert_eq!(message("meno_1"), "this token is not known");
+    assert_eq!(by(&server, &root, "GET", "/v1/model", &Value::Null).status, 200);
+    let status = |token: &str| by(&server, token, "GET", "/v1/model", &Value::Null).status;
+    assert_eq!(status(&young), 200);
+    within(std::time::Duration::from_secs(10), || status(&young) == 401);
+}
+
+#[test]
+fn an_admin_sees_what_tokens_were_used_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tokens");
+    let [(anna, anna_line), (root, root_line)] =
+        [token("anna", "read,teach", "rate=100 expires=2999-01-31"), token("everyone", "admin", "")];
+    std::fs::write(&path, format!("{anna_line}\n{root_line}\n")).unwrap();
+    let server = Running::start(Config { tokens: Some(TokenSource::File(path)), ..config() });
+    let answer = || by(&server, &root, "GET", "/v1/tokens", &Value::Null);
+    let list = || answer().ok::<TokenList>(200).tokens;
+    let [first, second] = &list()[..] else { panic!() };
+    assert_eq!(
+        (first.id.as_str(), first.owner.as_str()),
+        (&anna_line.split(' ').nth(2).unwrap()[..8], "anna")
+    );
+    assert_eq!(first.rights, ["read", "teach"]);
+    assert_eq!((first.expires.as_deref(), first.rate), (Some("2999-01-31T00:00:00Z"), Some(100.0)));
+    assert_eq!((&first.last_used, first.requests), (&None, 0));
+    assert_eq!((second.owner.as_str(), second.requests), ("everyone", 1));
+    for _ in 0..3 {
+        by(&server, &anna, "GET", "/v1/model", &Value::Null);
+    }
+    // What was counted outlives a reload.
+    assert_eq!(by(&server, &root, "POST", "/v1/tokens/reload", &Value::Null).status, 200);
+    let first = &list()[0];
+    assert!(first.last_used.as_ref().is_some_and(|time| time.starts_with("20") && time.ends_with('Z')));
+    assert_eq!(first.requests, 3);
+    assert!(
+        !answer().text().contains(&anna) && !answer().text().contains(anna_line.split(' ').nth(2).unwrap())
+    );
 }
 
 #[test]

@@ -568,6 +568,7 @@ fn the_description_names_every_address_and_holds_together() {
             "get /v1/concepts/{id}",
             "get /v1/model",
             "get /v1/owners/{owner}",
+            "get /v1/tokens",
             "patch /v1/concepts/{id}",
             "post /model/parse",
             "post /v1/annotate",

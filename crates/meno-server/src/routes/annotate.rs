@@ -194,6 +194,7 @@ impl Source for Batch {
             }
             Ok::<_, Problem>(json)
         };
+        self.app.access.charge(&self.caller, words);
         let (engine, id) = (&self.app.engine, self.caller.id);
         let json =
             if is_first { engine.run(id, words, work).await } else { engine.go_on(id, words, work).await };

@@ -3,20 +3,22 @@
 use std::sync::Arc;
 
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use meno::corpus;
 use meno::memory::{Concept, Draft, to_corpus};
-use meno_store::{Amendment, Edit, Query, Scope, now, read_concepts};
+use meno_store::{Amendment, Change, Edit, Query, Scope, now, read_concepts};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::access::{By, Right};
+use crate::access::{By, Right, name};
+use crate::audit::Deed;
 use crate::extract::{Json, JsonLines, Parameters, blocking};
 use crate::problem::{Code, Problem};
 use crate::stream::{self, Pages};
+use crate::trail::Trail;
 use crate::{App, reply, schema};
 
 /// How many concepts a page has at most.
@@ -105,6 +107,7 @@ pub(crate) struct ConceptRequest {
 pub(crate) async fn teach(
     State(app): State<Arc<App>>,
     By(caller): By,
+    Extension(trail): Extension<Arc<Trail>>,
     Json(request): Json<ConceptRequest>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Teach)?;
@@ -115,7 +118,12 @@ pub(crate) async fn teach(
     };
     let ConceptRequest { phrase, slot, value, .. } = request;
     let draft = Draft { phrase, slot, value, owner, source: None };
-    let concept = blocking(&app, move |app| Ok(app.memory.learn(&scope, draft)?)).await?;
+    let learn = move |app: &App| {
+        let concept = app.memory.learn(&scope, draft)?;
+        app.record(&trail, Deed::new("teach", Some(name(&concept.owner)), &[concept.id], 201));
+        Ok(concept)
+    };
+    let concept = blocking(&app, learn).await?;
     Ok(reply::value(StatusCode::CREATED, &concept))
 }
 
@@ -184,6 +192,7 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Str
 pub(crate) async fn amend(
     State(app): State<Arc<App>>,
     By(caller): By,
+    Extension(trail): Extension<Arc<Trail>>,
     id: Id,
     Parameters(query): Parameters<OwnerQuery>,
     Json(request): Json<AmendmentRequest>,
@@ -192,7 +201,12 @@ pub(crate) async fn amend(
     let (id, scope) = (number(id)?, app.scope(&caller, query.owner.as_deref())?);
     let AmendmentRequest { phrase, slot, value } = request;
     let to = Amendment { phrase, slot, value };
-    let concept = blocking(&app, move |app| Ok(app.memory.amend(&scope, id, to)?)).await?;
+    let amend = move |app: &App| {
+        let concept = app.memory.amend(&scope, id, to)?;
+        app.record(&trail, Deed::new("edit", Some(name(&concept.owner)), &[id], 200));
+        Ok(concept)
+    };
+    let concept = blocking(&app, amend).await?;
     Ok(reply::value(StatusCode::OK, &concept))
 }
 
@@ -206,12 +220,18 @@ pub(crate) async fn amend(
 pub(crate) async fn forget(
     State(app): State<Arc<App>>,
     By(caller): By,
+    Extension(trail): Extension<Arc<Trail>>,
     id: Id,
     Parameters(query): Parameters<OwnerQuery>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Teach)?;
     let (id, scope) = (number(id)?, app.scope(&caller, query.owner.as_deref())?);
-    blocking(&app, move |app| Ok(app.memory.remove(&scope, id)?)).await?;
+    let remove = move |app: &App| {
+        let concept = app.memory.remove(&scope, id)?;
+        app.record(&trail, Deed::new("forget", Some(name(&concept.owner)), &[id], 204));
+        Ok(())
+    };
+    blocking(&app, remove).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -225,11 +245,17 @@ pub(crate) async fn forget(
 pub(crate) async fn undo(
     State(app): State<Arc<App>>,
     By(caller): By,
+    Extension(trail): Extension<Arc<Trail>>,
     Parameters(query): Parameters<OwnerQuery>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Teach)?;
     let scope = app.scope(&caller, query.owner.as_deref())?;
-    let changes = blocking(&app, move |app| Ok(app.memory.undo(&scope)?)).await?;
+    let undo = move |app: &App| {
+        let changes = app.memory.undo(&scope)?;
+        app.record(&trail, Deed::new("undo", Some(named(&scope)), &ids(&changes), 200));
+        Ok(changes)
+    };
+    let changes = blocking(&app, undo).await?;
     Ok(reply::value(StatusCode::OK, &json!({ "changes": changes })))
 }
 
@@ -306,6 +332,7 @@ fn concepts(app: Arc<App>, scope: Scope) -> Pages<Concept> {
 pub(crate) async fn import(
     State(app): State<Arc<App>>,
     By(caller): By,
+    Extension(trail): Extension<Arc<Trail>>,
     Parameters(query): Parameters<OwnerQuery>,
     JsonLines(text): JsonLines,
 ) -> Result<Response, Problem> {
@@ -318,9 +345,25 @@ pub(crate) async fn import(
         concepts.iter_mut().for_each(|concept| concept.owner = owner.clone());
     }
     let edits = concepts.into_iter().map(|concept| Edit::Import(Box::new(concept))).collect();
-    let changes = blocking(&app, move |app| Ok(app.memory.edit(&scope, edits)?)).await?;
+    let import = move |app: &App| {
+        let changes = app.memory.edit(&scope, edits)?;
+        app.record(&trail, Deed::new("import", Some(named(&scope)), &ids(&changes), 200));
+        Ok(changes)
+    };
+    let changes = blocking(&app, import).await?;
     let n_new = changes.iter().filter(|change| change.before.is_none()).count();
     Ok(reply::value(StatusCode::OK, &json!({ "concepts": changes.len(), "new": n_new })))
+}
+
+/// Whose concepts are changed, for the audit log.
+fn named(scope: &Scope) -> &str {
+    scope.owner().map_or("*", name)
+}
+
+/// The concepts that changes are of.
+pub(super) fn ids(changes: &[Change]) -> Vec<u64> {
+    let concept = |change: &Change| Some(change.after.as_ref().or(change.before.as_ref())?.id);
+    changes.iter().filter_map(concept).collect()
 }
 
 /// Refuses what PostgreSQL cannot compare.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use meno_store::Change;
@@ -12,10 +12,13 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::annotate::{self, ShapeName};
-use crate::access::{By, Right};
+use super::concepts::ids;
+use crate::access::{By, Right, name as name_of};
+use crate::audit::Deed;
 use crate::engine::Context;
 use crate::extract::{Json, blocking, demand_short};
 use crate::problem::{Code, Problem};
+use crate::trail::Trail;
 use crate::{App, reply, schema};
 
 /// The longest name of a session.
@@ -73,6 +76,7 @@ struct Turn<'a> {
 pub(crate) async fn turn(
     State(app): State<Arc<App>>,
     By(caller): By,
+    Extension(trail): Extension<Arc<Trail>>,
     Json(request): Json<TurnRequest>,
 ) -> Result<Response, Problem> {
     let TurnRequest { session: name, text, threshold, act_from, now, zone, values } = request;
@@ -85,6 +89,7 @@ pub(crate) async fn turn(
     let mut state = session.lock().await;
     // A turn reads a text several times.
     let n_words = 4 * annotate::n_words(&text);
+    app.access.charge(&caller, n_words);
     let (before, assistant, owner) = (state.clone(), app.assistant(), caller.owner.clone());
     let work = move |context: &mut Context<'_>| {
         // A dialogue reads some texts anew, so that what decides is best a part of the model.
@@ -103,7 +108,14 @@ pub(crate) async fn turn(
         true => Vec::new(),
         false => {
             let scope = app.scope(&caller, None)?;
-            blocking(&app, move |app| Ok(app.memory.edit(&scope, edits)?)).await?
+            let edit = move |app: &App| {
+                let changes = app.memory.edit(&scope, edits)?;
+                let is_gone = changes.iter().all(|change| change.after.is_none());
+                let action = if is_gone { "forget" } else { "teach" };
+                app.record(&trail, Deed::new(action, Some(name_of(&caller.owner)), &ids(&changes), 200));
+                Ok(changes)
+            };
+            blocking(&app, edit).await?
         }
     };
     *state = after;

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::json;
 
-use crate::access::{By, Right};
+use crate::access::{Known, Right};
 use crate::problem::Problem;
 use crate::{App, reply, schema};
 
@@ -36,7 +36,7 @@ pub(crate) async fn ready(State(app): State<Arc<App>>) -> Response {
 
 /// What was counted, as Prometheus reads it
 #[utoipa::path(get, path = "/metrics", responses((status = 200, description = "Counts", body = String)))]
-pub(crate) async fn metrics(State(app): State<Arc<App>>, By(caller): By) -> Result<Response, Problem> {
+pub(crate) async fn metrics(State(app): State<Arc<App>>, Known(caller): Known) -> Result<Response, Problem> {
     caller.demand(Right::Read)?;
     let text = app.metrics.render(&app);
     Ok(reply::typed(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text))

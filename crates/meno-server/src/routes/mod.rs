@@ -8,6 +8,7 @@ mod model;
 mod owners;
 mod page;
 mod rasa;
+mod tokens;
 
 use std::sync::Arc;
 
@@ -94,7 +95,8 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(owners::show, owners::erase))
         .routes(routes!(model::show))
         .routes(routes!(model::load))
-        .routes(routes!(model::load_tokens))
+        .routes(routes!(tokens::list))
+        .routes(routes!(tokens::load))
         .routes(routes!(rasa::parse))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use meno::Result as Reading;
@@ -10,8 +10,10 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::access::{By, Right};
+use crate::audit::Deed;
 use crate::engine::Loaded;
 use crate::problem::{Code, Problem};
+use crate::trail::Trail;
 use crate::{App, reply, schema};
 
 /// Show the model that answers
@@ -33,28 +35,23 @@ pub(crate) async fn show(State(app): State<Arc<App>>, By(caller): By) -> Result<
     path = "/v1/model/reload",
     responses((status = 200, description = "The new model", body = schema::ModelInfo))
 )]
-pub(crate) async fn load(State(app): State<Arc<App>>, By(caller): By) -> Result<Response, Problem> {
+pub(crate) async fn load(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    Extension(trail): Extension<Arc<Trail>>,
+) -> Result<Response, Problem> {
     caller.demand(Right::Admin)?;
-    let loaded = again(&app, Code::BadModel, App::reload_model).await?;
+    let loaded = again(&app, Code::BadModel, move |app| {
+        let read = app.reload_model()?;
+        app.record(&trail, Deed::new("reload", None, &[], 200));
+        Ok(read)
+    })
+    .await?;
     Ok(told(&app, &loaded))
 }
 
-/// Read the file of tokens again
-///
-/// Tokens that are not in it any more are not known from now on. A file that cannot be read leaves the old ones.
-#[utoipa::path(
-    post,
-    path = "/v1/tokens/reload",
-    responses((status = 200, description = "How many there are", body = schema::TokensInfo))
-)]
-pub(crate) async fn load_tokens(State(app): State<Arc<App>>, By(caller): By) -> Result<Response, Problem> {
-    caller.demand(Right::Admin)?;
-    let tokens = again(&app, Code::BadTokens, App::reload_tokens).await?;
-    Ok(reply::value(StatusCode::OK, &json!({ "tokens": tokens })))
-}
-
 /// Reads something again on a thread of its own, which waits for nothing else.
-async fn again<T: Send + 'static>(
+pub(super) async fn again<T: Send + 'static>(
     app: &Arc<App>,
     code: Code,
     read: impl FnOnce(&App) -> Reading<T> + Send + 'static,

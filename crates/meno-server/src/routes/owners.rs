@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use meno::memory::Owner;
 use meno_store::{Query, Scope};
 use serde_json::json;
 
-use crate::access::{By, Caller, EVERYONE, Right, owner};
+use crate::access::{By, Caller, Right, name as name_of, owner};
+use crate::audit::Deed;
 use crate::extract::blocking;
 use crate::problem::Problem;
 use crate::stream::{self, Pages};
+use crate::trail::Trail;
 use crate::{App, reply, schema};
 
 /// Concepts or rows of the journal on a page.
@@ -68,15 +70,21 @@ pub(crate) async fn show(
 pub(crate) async fn erase(
     State(app): State<Arc<App>>,
     By(caller): By,
+    Extension(trail): Extension<Arc<Trail>>,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
     let owner = demand_owner(&caller, &name, Right::Teach)?;
     let sessions = app.sessions.end_all(&owner);
     let scope = match caller.is_admin() {
-        true => Scope::admin(caller.owner.user().unwrap_or(EVERYONE)),
+        true => Scope::admin(name_of(&caller.owner)),
         false => Scope::own(owner.clone()),
     };
-    let erased = blocking(&app, move |app| Ok(app.memory.erase(&scope, &owner)?)).await?;
+    let erase = move |app: &App| {
+        let erased = app.memory.erase(&scope, &owner)?;
+        app.record(&trail, Deed::new("erase", Some(name_of(&owner)), &[], 200));
+        Ok(erased)
+    };
+    let erased = blocking(&app, erase).await?;
     let erased = json!({ "concepts": erased.concepts, "changes": erased.changes, "sessions": sessions });
     Ok(reply::value(StatusCode::OK, &erased))
 }

@@ -99,6 +99,7 @@ pub(crate) async fn parse(
     let clock = app.clock(now.as_deref(), zone.as_deref())?;
     let said = app.said([text.as_str()]);
     let (id, n_words) = (caller.id, n_words(&text));
+    app.access.charge(&caller, n_words);
     let work = move |context: &mut Context<'_>| {
         let mut remembered = context.annotate(None, &text, Tokenization::Raw, caller.owner.user());
         let choices = context.worker.intents();
