@@ -13,6 +13,7 @@ use crate::engine::{Engine, Loaded};
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 use crate::sessions::Sessions;
+use crate::tls::Tls;
 use crate::{Config, around, routes, setting};
 
 /// Loads the model, opens the store and starts the threads; what answers, and a handle to it.
@@ -33,6 +34,7 @@ pub fn router(config: Config) -> Result<(Router, Handle)> {
 /// As [`router`], with what is behind it.
 pub(crate) fn start(config: Config) -> Result<(Router, Arc<App>)> {
     let access = Access::new(config.tokens.clone(), config.owner.clone())?;
+    let tls = config.tls.clone().map(Tls::new).transpose()?.map(Arc::new);
     let loaded = Loaded::read(&config.model)?;
     let memory = match &config.store {
         Some(location) => Memory::open(location, StoreAccess::Create)?,
@@ -46,6 +48,7 @@ pub(crate) fn start(config: Config) -> Result<(Router, Arc<App>)> {
         assistant: RwLock::new(Arc::new(config.assistant.clone())),
         sessions: Sessions::new(config.sessions, config.owner_sessions, config.session_lifetime),
         access,
+        tls,
         metrics: Metrics::default(),
         connections: Connections::new(config.connections, config.address_connections),
         config,
@@ -84,6 +87,7 @@ pub(crate) struct App {
     assistant: RwLock<Arc<Assistant>>,
     pub sessions: Sessions,
     pub access: Access,
+    pub tls: Option<Arc<Tls>>,
     pub metrics: Metrics,
     pub connections: Arc<Connections>,
 }
@@ -97,6 +101,11 @@ impl App {
     /// Reads the tokens again; how many there are, if any are asked for.
     pub fn reload_tokens(&self) -> meno::Result<Option<usize>> {
         self.access.reload()
+    }
+
+    /// Reads the certificate again; how many there are with those that lead to an authority, if there is TLS.
+    pub fn reload_certificate(&self) -> meno::Result<Option<usize>> {
+        self.tls.as_ref().map(|tls| tls.reload()).transpose()
     }
 
     /// Reads the phrases again; whether there is a file of them.

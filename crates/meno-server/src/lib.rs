@@ -28,7 +28,8 @@
 //! - `problem`, `reply`, `extract`: refusals, answers, what requests bring; `stream`: answers that are long.
 //! - `routes`: what each address does; `schema`: the shapes of answers.
 //! - `around`: what is done around every request.
-//! - `listen`: connections, and `connections`: who has a place.
+//! - `listen`: connections, `connections`: who has a place, and `tls`: what protects them.
+//! - `service`: what systemd is told.
 
 mod access;
 mod app;
@@ -43,8 +44,10 @@ mod problem;
 mod reply;
 mod routes;
 mod schema;
+mod service;
 mod sessions;
 mod stream;
+mod tls;
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -63,6 +66,7 @@ pub(crate) use app::App;
 pub use app::{Handle, router};
 use connections::Connections;
 use listen::Times;
+pub use tls::TlsFiles;
 
 /// How to serve. What is said of connections and signals is for [`serve`] alone: a [`router`] has neither.
 #[derive(Clone, Debug)]
@@ -73,6 +77,8 @@ pub struct Config {
     pub store: Option<String>,
     /// The address to listen on.
     pub listen: String,
+    /// The certificate to show there; without one the connections are plain.
+    pub tls: Option<TlsFiles>,
     /// Who may ask; everybody who reaches the server if there are no tokens.
     pub tokens: Option<TokenSource>,
     /// Who everybody is without tokens.
@@ -117,7 +123,8 @@ pub struct Config {
     pub log: bool,
     /// Whether that line has what was said.
     pub log_text: bool,
-    /// Whether signals are handled: SIGTERM and SIGINT end the server, SIGHUP loads the model and the tokens again.
+    /// Whether signals are handled, SIGTERM and SIGINT to end the server, SIGHUP to read its files again, and systemd is told of the
+    /// start and the end.
     pub signals: bool,
 }
 
@@ -128,6 +135,7 @@ impl Config {
             model: model.into(),
             store: None,
             listen: "127.0.0.1:8080".to_owned(),
+            tls: None,
             tokens: None,
             owner: Owner::Everyone,
             spelling: Spelling::Strict,
@@ -232,21 +240,29 @@ impl Server {
         let served = runtime.block_on(async {
             let signals = app.config.signals.then(Signals::new);
             started(address);
+            if app.config.signals {
+                service::tell("READY=1");
+            }
             tokio::spawn(tell_of_trouble(app.clone()));
             let ended = async {
                 tokio::select! {
                     () = stop.notified() => {}
                     () = handle_signals(signals, app.clone()) => {}
                 }
+                if app.config.signals {
+                    service::tell("STOPPING=1");
+                }
             };
             let times = Times { timeout: app.config.timeout, grace: app.config.grace };
             if let Some(admin) = admin {
                 let connections = Connections::new(ADMIN_CONNECTIONS, ADMIN_CONNECTIONS);
                 let router = routes::admin(app.clone());
+                let is_local = admin.local_addr().is_ok_and(|address| address.ip().is_loopback());
+                let tls = app.tls.clone().filter(|_| !is_local);
                 // It tells of the server as long as the server is there.
-                tokio::spawn(listen::listen(admin, router, connections, times, std::future::pending()));
+                tokio::spawn(listen::listen(admin, router, tls, connections, times, std::future::pending()));
             }
-            listen::listen(listener, router, app.connections.clone(), times, ended).await
+            listen::listen(listener, router, app.tls.clone(), app.connections.clone(), times, ended).await
         });
         // What hangs at a store that is away is not waited for.
         runtime.shutdown_timeout(Duration::from_secs(1));
@@ -288,7 +304,7 @@ impl Signals {
     }
 }
 
-/// Reads tokens, phrases and the model again at SIGHUP; ends at SIGTERM and SIGINT.
+/// Reads the certificate, tokens, phrases and the model again at SIGHUP; ends at SIGTERM and SIGINT.
 #[cfg(unix)]
 async fn handle_signals(signals: Option<Signals>, app: Arc<App>) {
     let Some(Signals([Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)])) = signals else {
@@ -311,6 +327,11 @@ async fn handle_signals(signals: Option<Signals>, app: Arc<App>) {
 /// Reads again what can be, each by itself, and says what became of it.
 #[cfg(unix)]
 fn reload(app: &App) {
+    match app.reload_certificate() {
+        Ok(Some(_)) => note("the certificate was read again"),
+        Ok(None) => {}
+        Err(error) => note(format_args!("the old certificate stays: {error}")),
+    }
     match app.reload_tokens() {
         Ok(Some(n)) => note(format_args!("{n} tokens are known now")),
         Ok(None) => {}

@@ -95,6 +95,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(model::show))
         .routes(routes!(model::load))
         .routes(routes!(model::load_tokens))
+        .routes(routes!(model::load_certificate))
         .routes(routes!(rasa::parse))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))

@@ -53,6 +53,23 @@ pub(crate) async fn load_tokens(State(app): State<Arc<App>>, By(caller): By) -> 
     Ok(reply::value(StatusCode::OK, &json!({ "tokens": tokens })))
 }
 
+/// Read the certificate and its key again
+///
+/// Who connects from now on is shown the new one. Files that cannot be read leave the old one.
+#[utoipa::path(
+    post,
+    path = "/v1/certificate/reload",
+    responses((status = 200, description = "How many there are", body = schema::CertificateInfo))
+)]
+pub(crate) async fn load_certificate(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+) -> Result<Response, Problem> {
+    caller.demand(Right::Admin)?;
+    let certificates = again(&app, Code::BadCertificate, App::reload_certificate).await?;
+    Ok(reply::value(StatusCode::OK, &json!({ "certificates": certificates })))
+}
+
 /// Reads something again on a thread of its own, which waits for nothing else.
 async fn again<T: Send + 'static>(
     app: &Arc<App>,
