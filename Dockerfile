@@ -19,6 +19,6 @@ COPY --from=build --chown=65532:65532 /out/var/lib/meno /var/lib/meno
 USER 65532:65532
 VOLUME /var/lib/meno
 EXPOSE 8080
-HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["/usr/local/bin/meno", "health", "http://127.0.0.1:9090"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["/usr/local/bin/meno", "health", "127.0.0.1:9090"]
 ENTRYPOINT ["/usr/local/bin/meno"]
 CMD ["serve", "/etc/meno/bot.meno", "--store", "/var/lib/meno/concepts.db", "--tokens", "/etc/meno/tokens", "--listen", "0.0.0.0:8080", "--admin-listen", "127.0.0.1:9090"]

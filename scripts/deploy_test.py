@@ -30,7 +30,7 @@ MENO = sys.argv[1]
 MODEL = "crates/meno/tests/models/span_tagger-1.meno"
 PASSWORD = "secret"
 # Where a server listens, or is asked; not where its database does.
-ADDRESS = re.compile(r"^(|http://)(?:0\.0\.0\.0|127\.0\.0\.1):(\d+)")
+ADDRESS = re.compile(r"^(?:0\.0\.0\.0|127\.0\.0\.1):(\d+)$")
 
 
 def check(holds, problem):
@@ -110,7 +110,7 @@ class Serving:
 
     def __init__(self, root, user, command):
         self.inside = ["chroot", f"--userspec={user}", root]
-        self.ports = {found[2]: free_port() for word in command if (found := ADDRESS.fullmatch(word))}
+        self.ports = {found[1]: free_port() for word in command if (found := ADDRESS.match(word))}
         os.makedirs(f"{root}/etc/meno", exist_ok=True)
         shutil.copy(MODEL, f"{root}/etc/meno/bot.meno")
         made = subprocess.run([MENO, "token", "anna", "admin", "--tokens", f"{root}/etc/meno/tokens"], capture_output=True, text=True, check=True)
@@ -121,7 +121,7 @@ class Serving:
 
     def mapped(self, command):
         """The command with the ports of this server: those of the image may be taken here."""
-        return [ADDRESS.sub(lambda found: f"{found[1]}127.0.0.1:{self.ports[found[2]]}", word) for word in command]
+        return [ADDRESS.sub(lambda found: f"127.0.0.1:{self.ports[found[1]]}", word) for word in command]
 
     def get(self, port, path):
         request = urllib.request.Request(f"http://127.0.0.1:{self.ports[port]}{path}", headers={"Authorization": f"Bearer {self.token}"})

@@ -30,7 +30,9 @@ static CORPUS: LazyLock<Corpus> = LazyLock::new(|| {
 
 /// A checkpoint after the first of its two epochs.
 static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let Ok(Outcome::Stopped { checkpoint, .. }) = train(None, &mut StopAtSecond) else { panic!("it is to be stopped") };
+    let Ok(Outcome::Stopped { checkpoint, .. }) = train(None, &mut StopAtSecond) else {
+        panic!("it is to be stopped")
+    };
     checkpoint.save(&FILE).expect("a file can be written");
     std::fs::read(&*FILE).expect("it was just written")
 });
@@ -46,7 +48,8 @@ impl Watch for StopAtSecond {
 }
 
 fn train(resume: Option<Checkpoint>, watch: &mut (dyn Watch + Send)) -> meno::Result<Outcome> {
-    let settings = TrainSettings { epochs: 2, hidden: 8, batch: 1, ..TrainSettings::slot_gated() };
+    let settings =
+        TrainSettings { epochs: 2, embedding: 16, hidden: 16, batch: 1, ..TrainSettings::slot_gated() };
     fit(&CORPUS, &*CORPUS, &settings, Options { resume, ..Options::default() }, watch)
 }
 

@@ -34,7 +34,8 @@ fuzz_target!(|input: &[u8]| {
     let Some((which, body)) = input.split_first() else { return };
     let (method, path, kind) = REQUESTS[usize::from(*which) % REQUESTS.len()];
     let request = Request::builder().method(method).uri(path).header(header::HOST, "localhost");
-    let request = request.header(header::CONTENT_TYPE, kind).body(Body::from(body.to_vec())).expect("a request");
+    let request =
+        request.header(header::CONTENT_TYPE, kind).body(Body::from(body.to_vec())).expect("a request");
     let (runtime, router) = &*SERVER;
     runtime.block_on(async {
         let answer = router.clone().oneshot(request).await.expect("a router always answers");
