@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Fuzzes the loaders and readers: scripts/fuzz.sh [seconds for each target, 60 by default]
+# Fuzzes the loaders and readers, and the server by the bodies of requests.
+#
+#   scripts/fuzz.sh [SECONDS [TARGET...]]     so long for each target, 60 by default; all targets unless some are named
 #
 # Installs cargo-fuzz if it is missing. Without a sanitizer the stable toolchain will do: outside the kernels there is
 # no unsafe code, and the fuzzer looks for panics, endless loops and allocations out of proportion. What it finds lies
@@ -7,6 +9,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
+targets=("${@:2}")
+[ ${#targets[@]} -gt 0 ] || targets=(model corpus text logits values conllu memory onnx pretrained concepts tokens phrasebook checkpoint http)
 
 if ! cargo fuzz --version >/dev/null 2>&1; then
     cargo install cargo-fuzz --locked
@@ -14,7 +18,8 @@ fi
 
 # The seeds: real files, from which the fuzzer goes on.
 seeds=fuzz/corpus
-mkdir -p $seeds/model $seeds/corpus $seeds/text $seeds/logits $seeds/values $seeds/conllu $seeds/memory $seeds/onnx $seeds/pretrained
+mkdir -p $seeds/model $seeds/corpus $seeds/text $seeds/logits $seeds/values $seeds/conllu $seeds/memory $seeds/onnx $seeds/pretrained \
+  $seeds/concepts $seeds/tokens $seeds/phrasebook $seeds/checkpoint $seeds/http
 cp crates/meno/tests/onnx/*.onnx crates/meno/tests/onnx/refused/*.onnx $seeds/onnx/
 cp crates/meno/tests/goldens/conllu/*.conllu $seeds/conllu/
 cp crates/meno/tests/models/*.meno $seeds/model/
@@ -49,7 +54,19 @@ header='{"embeddings.LayerNorm.weight":{"dtype":"F32","shape":[16],"data_offsets
 printf '%s\n---\n[PAD]\n[UNK]\n[CLS]\n[SEP]\nplay\n---\n\x53\0\0\0\0\0\0\0%s%064d' "$config" "$header" 0 >$seeds/pretrained/vocabulary
 printf '%s\n---\n{"model":{"type":"WordPiece","vocab":{"[PAD]":0,"[UNK]":1,"[CLS]":2,"[SEP]":3,"play":4}}}\n---\n' "$config" >$seeds/pretrained/tokenizer
 
-for target in model corpus text logits values conllu memory onnx pretrained; do
+printf '{"phrase": "Red Moon", "slot": "song", "value": "x", "owner": "anna", "created": 1, "uses": 2}\n\n{"phrase":"blue","slot":"song","owner":null}\n' >$seeds/concepts/lines
+printf '# who may\nanna read,teach ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\n' >$seeds/tokens/lines
+cp crates/meno/src/dialogue/*.toml $seeds/phrasebook/
+printf '\001\0\0\0\0' >$seeds/checkpoint/edit
+printf '\0{"text": "play the wall", "syntax": true, "threshold": 0.5, "now": "2026-11-17T08:00:00+01:00", "zone": "Europe/Berlin"}' >$seeds/http/annotate
+printf '\001{"session": "s", "text": "play zorblax road", "act_from": 0.9}' >$seeds/http/dialogue
+printf '\002{"phrase": "leg day", "slot": "album", "value": "x"}' >$seeds/http/teach
+printf '\003{"phrase": "leg day", "slot": "album"}\n' >$seeds/http/import
+printf '\004{"value": null}' >$seeds/http/amend
+printf '\005{"text": "weather in rome"}' >$seeds/http/parse
+printf '\006' >$seeds/http/undo
+
+for target in "${targets[@]}"; do
     echo "== $target: $seconds s"
     cargo fuzz run "$target" --sanitizer none -- -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1
 done

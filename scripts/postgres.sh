@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# A private PostgreSQL server for tests, in a folder of its own, reached by a Unix socket there and by nothing else.
+# A private PostgreSQL server for tests, in a folder of its own, reached by a Unix socket there and, if so wished, by a port of
+# this machine.
 #
-#   scripts/postgres.sh start DIR [PID]   makes the server if need be, starts it, and prints its address; with PID it is
-#                                         stopped and removed when that process ends
+#   scripts/postgres.sh start DIR [PID [PORT]]   makes the server if need be, starts it, and prints its address; with PID it
+#                                         is stopped and removed when that process ends; with PORT it is on 127.0.0.1 too
+#   scripts/postgres.sh tls DIR CERT KEY  turns on TLS with a certificate and its key, or another certificate
 #   scripts/postgres.sh kill DIR          ends it as a power cut would
 #   scripts/postgres.sh signal DIR NAME   sends a signal to it and to all that it started: STOP makes it silent, CONT wakes it
 #   scripts/postgres.sh stop DIR          ends it and removes the folder
@@ -11,7 +13,7 @@
 # reason on standard error.
 set -euo pipefail
 
-command=${1:?start, kill, signal or stop}
+command=${1:?start, tls, kill, signal or stop}
 dir=${2:?a folder}
 
 unavailable() { echo "no PostgreSQL: $*" >&2; exit 3; }
@@ -52,14 +54,24 @@ case $command in
         || { cat "$dir.log" >&2; unavailable "initdb failed"; }
       rm -f "$dir.log"
     fi
+    port=; [ -z "${4:-}" ] || port="-c listen_addresses=127.0.0.1 -c port=$4"
     run "$bin/pg_ctl" -D "$dir/data" -l "$dir/log" -w -t 60 \
-      -o "-c listen_addresses='' -c unix_socket_directories='$dir' -c max_connections=50" start >/dev/null 2>&1 \
+      -o "-c listen_addresses='' -c unix_socket_directories='$dir' -c max_connections=50 $port" start >/dev/null 2>&1 \
       || { cat "$dir/log" >&2; unavailable "the server did not start"; }
     if [ -n "${3:-}" ]; then
       script=$(cd "$(dirname "$0")" && pwd)/postgres.sh
       (while kill -0 "$3" 2>/dev/null; do sleep 0.5; done; "$script" stop "$dir") </dev/null >/dev/null 2>&1 &
     fi
-    echo "postgres://meno@/postgres?host=$dir"
+    echo "postgres://meno@/postgres?host=$dir${4:+&port=$4}"
+    ;;
+  tls)
+    # It reads its key only if nobody else can.
+    for file in server.crt server.key; do
+      run sh -c 'umask 077; cat >"$1"' sh "$dir/data/$file" <"$3"
+      shift
+    done
+    grep -q '^ssl = on' "$dir/data/postgresql.conf" || echo 'ssl = on' | run sh -c 'cat >>"$1"' sh "$dir/data/postgresql.conf"
+    run "$bin/pg_ctl" -D "$dir/data" reload >/dev/null
     ;;
   kill)
     kill -9 "$(head -1 "$dir/data/postmaster.pid")"
@@ -75,7 +87,7 @@ case $command in
     rm -rf "$dir"
     ;;
   *)
-    echo "start, kill, signal or stop, not $command" >&2
+    echo "start, tls, kill, signal or stop, not $command" >&2
     exit 2
     ;;
 esac

@@ -51,8 +51,8 @@ if [ -z "${MENO_DATA:-}" ] && [ -d ../shared/data ]; then
 fi
 [ -n "${MENO_DATA:-}" ] || left_out "tests on ATIS and Snips, because neither \$MENO_DATA nor ../shared/data is there"
 
-# Licences and sources are checked by the tests of xtask too; known vulnerabilities only here, by a database that is not part
-# of the tree.
+# Licences, sources and versions are checked by the tests of xtask too; known vulnerabilities only here, by a database that is
+# not part of the tree.
 if cargo deny --version >/dev/null 2>&1; then
   step "licences, sources, duplicates"
   cargo deny --locked check licenses sources bans
@@ -77,6 +77,9 @@ fi
 
 step "tests"
 cargo test --workspace --locked
+
+step "the files that run a server"
+scripts/deploy_test.sh "${CARGO_TARGET_DIR:-target}/debug/meno"
 
 step "without training, corpora and the data for English"
 cargo clippy -p meno --lib --no-default-features --locked -- -D warnings

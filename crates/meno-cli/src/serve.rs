@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::builder::BoolishValueParser;
 use clap::{Arg, ArgAction, ValueEnum};
 use meno::Result;
-use meno_server::{Config, EVERYONE, LogFormat, TokenSource, note, owner, rate, serve};
+use meno_server::{Config, EVERYONE, LogFormat, TlsFiles, TokenSource, note, owner, rate, serve};
 use meno_store::{Assistant, Clock, Quota};
 
 use crate::chat::phrasebook;
@@ -19,11 +19,12 @@ const EXAMPLES: &str = "\
 Examples:
   meno serve my.model --store concepts.db         then open http://127.0.0.1:8080/
   meno serve my.model --store postgres://anna@db/meno --listen 0.0.0.0:8080 --tokens tokens.txt
+  meno serve my.model --listen 0.0.0.0:8443 --tokens tokens.txt --tls-cert server.pem --tls-key server.key
   curl -H 'Content-Type: application/json' -d '{\"text\": \"wake me at six\"}' http://127.0.0.1:8080/v1/annotate
 
-The interface is described at /openapi.json. SIGHUP reads the tokens, the phrases and the model again, SIGTERM ends the
-server when what is under way is done. Every option may also stand in the environment, as the help names it; what is typed
-wins. The lines of the tokens themselves may stand in MENO_TOKENS.";
+The interface is described at /openapi.json. SIGHUP reads the certificate, the tokens, the phrases and the model again,
+SIGTERM ends the server when what is under way is done. Every option may also stand in the environment, as the help names
+it; what is typed wins. The lines of the tokens themselves may stand in MENO_TOKENS.";
 
 /// The environment variable with tokens.
 const TOKENS: &str = "MENO_TOKENS";
@@ -45,6 +46,12 @@ pub struct Args {
     /// Another address, on which /healthz, /readyz and /metrics are answered whatever happens on the first.
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<String>,
+    /// The server's certificate as PEM, with those that lead to an authority after it: connections are encrypted by TLS.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, as PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
     /// A file with a line for each token: owner, rights, hash; see `meno help token`.
     #[arg(long, value_name = "FILE", env = "MENO_TOKENS_FILE")]
     tokens: Option<PathBuf>,
@@ -174,6 +181,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         store,
         listen,
         admin_listen,
+        tls_cert,
+        tls_key,
         tokens,
         owner: name,
         spelling,
@@ -191,6 +200,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let config = Config {
         store,
         listen,
+        tls: tls_cert.zip(tls_key).map(|(certificate, key)| TlsFiles { certificate, key }),
         tokens: tokens.map(TokenSource::File).or_else(from_environment),
         owner: owner(&name),
         spelling: spelling.into(),
@@ -221,8 +231,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     };
     survive_mistakes();
     let keeps = config.store.is_some();
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
     let started = |address| {
-        note(format_args!("http://{address}/"));
+        note(format_args!("{scheme}://{address}/"));
         if !keeps {
             note("concepts are forgotten when the server ends; --store FILE keeps them");
         }

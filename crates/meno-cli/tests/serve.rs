@@ -43,7 +43,7 @@ impl Serving {
         let mut log = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         log.read_line(&mut line).unwrap();
-        let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
+        let address = line.split("://").nth(1).and_then(|rest| rest.split('/').next());
         let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
         Serving { child, address, log }
     }
@@ -361,6 +361,94 @@ fn health_is_asked_for() {
     let shown = run(dir.path(), &format!("health --timeout 0.2 --json {}", silent.local_addr().unwrap()));
     assert!(shown.starts_with("exit 1\n{") && shown.contains("timed out"), "{shown}");
     assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+/// Keys as `openssl` writes them, and a client that is not ours.
+#[test]
+fn curl_trusts_whom_it_is_told_to() {
+    let has = |program: &str| Command::new(program).arg("version").stdout(Stdio::null()).status().is_ok();
+    if !has("openssl") || !has("curl") {
+        return left_out("TLS with curl", "there is no openssl or no curl");
+    }
+    let dir = with_model();
+    let sh = |script: &str| {
+        let output = Command::new("sh").args(["-ec", script]).current_dir(dir.path()).output().unwrap();
+        (output.status.success(), support::shown(&output))
+    };
+    let keys = [
+        "openssl ecparam -name prime256v1 -genkey -noout -out key.pem",
+        "openssl genrsa -traditional -out key.pem 2048",
+        "openssl genpkey -algorithm ed25519 -out key.pem",
+    ];
+    let make =
+        "openssl req -x509 -new -key key.pem -subj /CN=meno -addext subjectAltName=DNS:localhost -days 2";
+    sh(&format!("{}; {make} -out other.pem", keys[0]));
+    let mut server: Option<Serving> = None;
+    for key in keys {
+        let (is_made, shown) = sh(&format!("{key}; {make} -out cert.pem"));
+        assert!(is_made, "{shown}");
+        let server = match &mut server {
+            None => server.insert(Serving::start(
+                dir.path(),
+                "--store c.db --tls-cert cert.pem --tls-key key.pem --admin-listen 127.0.0.1:0",
+            )),
+            Some(server) => {
+                server.signal("HUP");
+                assert_eq!(server.line(), "the certificate was read again\n");
+                assert_eq!(server.line(), "m: loaded again\n");
+                server
+            }
+        };
+        let port = server.address.rsplit_once(':').unwrap().1;
+        let get =
+            |options: &str, url: &str| sh(&format!("curl -sS --fail -m 20 {options} {url}:{port}/readyz"));
+        let (is_trusted, shown) = get("--cacert cert.pem", "https://localhost");
+        assert!(is_trusted && shown.contains("\"learning\":true"), "{key}: {shown}");
+        for (options, url) in [
+            ("--cacert other.pem", "https://localhost"),
+            ("--cacert cert.pem", "https://127.0.0.1"),
+            ("", "http://localhost"),
+        ] {
+            let (is_trusted, shown) = get(options, url);
+            assert!(!is_trusted, "{options} {url}: {shown}");
+        }
+    }
+    let mut server = server.unwrap();
+    fs::write(dir.path().join("key.pem"), "nonsense").unwrap();
+    server.signal("HUP");
+    assert!(server.line().starts_with("the old certificate stays: key.pem: there is no private key in it"));
+    server.signal("TERM");
+    assert_eq!(server.end().0.code(), Some(0));
+    for (args, problem) in [
+        ("--tls-cert cert.pem --tls-key key.pem", "key.pem: there is no private key in it"),
+        ("--tls-cert cert.pem", "--tls-key"),
+    ] {
+        let shown = run(dir.path(), &format!("serve m --listen 127.0.0.1:0 {args}"));
+        assert!(shown.starts_with("exit 2") && shown.contains(problem), "{shown}");
+    }
+}
+
+/// What systemd hears: that it listens, and that it ends.
+#[cfg(unix)]
+#[test]
+fn systemd_is_told_of_the_start_and_the_end() {
+    use std::os::unix::net::UnixDatagram;
+    let dir = with_model();
+    let socket = UnixDatagram::bind(dir.path().join("notify")).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let heard = || {
+        let mut bytes = [0; 64];
+        let n = socket.recv(&mut bytes).unwrap();
+        String::from_utf8(bytes[..n].to_vec()).unwrap()
+    };
+    let mut command = meno(dir.path(), "serve m --listen 127.0.0.1:0");
+    let mut child =
+        command.env("NOTIFY_SOCKET", dir.path().join("notify")).stderr(Stdio::null()).spawn().unwrap();
+    assert_eq!(heard(), "READY=1");
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert_eq!(heard(), "STOPPING=1");
+    assert!(child.wait().unwrap().success());
 }
 
 /// The end comes at once where nothing is under way, though a connection is open.

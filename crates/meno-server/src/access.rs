@@ -187,6 +187,11 @@ pub enum TokenSource {
 }
 
 impl TokenSource {
+    /// How many tokens there are; an error names the line that is none.
+    pub fn count(&self) -> Result<usize> {
+        Ok(self.read()?.0.len())
+    }
+
     fn read(&self) -> Result<Tokens> {
         match self {
             TokenSource::File(path) => {

@@ -15,6 +15,7 @@ use crate::log::{LogFormat, write_json};
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 use crate::sessions::Sessions;
+use crate::tls::Tls;
 use crate::trail::Trail;
 use crate::{Config, around, routes, setting};
 
@@ -41,6 +42,7 @@ pub(crate) fn start(config: Config) -> Result<(Router, Arc<App>)> {
         write_json();
     }
     let audit = config.audit.as_deref().map(Audit::open).transpose()?;
+    let tls = config.tls.clone().map(Tls::new).transpose()?.map(Arc::new);
     let loaded = Loaded::read(&config.model)?;
     let memory = match &config.store {
         Some(location) => Memory::open(location, StoreAccess::Create)?,
@@ -55,6 +57,7 @@ pub(crate) fn start(config: Config) -> Result<(Router, Arc<App>)> {
         sessions: Sessions::new(config.sessions, config.owner_sessions, config.session_lifetime),
         access,
         audit,
+        tls,
         metrics: Metrics::default(),
         connections: Connections::new(config.connections, config.address_connections),
         config,
@@ -98,6 +101,7 @@ pub(crate) struct App {
     pub sessions: Sessions,
     pub access: Access,
     pub audit: Option<Audit>,
+    pub tls: Option<Arc<Tls>>,
     pub metrics: Metrics,
     pub connections: Arc<Connections>,
 }
@@ -123,6 +127,11 @@ impl App {
     /// Reads the tokens again; how many there are, if any are asked for.
     pub fn reload_tokens(&self) -> meno::Result<Option<usize>> {
         self.access.reload()
+    }
+
+    /// Reads the certificate again; how many there are with those that lead to an authority, if there is TLS.
+    pub fn reload_certificate(&self) -> meno::Result<Option<usize>> {
+        self.tls.as_ref().map(|tls| tls.reload()).transpose()
     }
 
     /// Reads the phrases again; whether there is a file of them.

@@ -28,7 +28,8 @@
 //! - `problem`, `reply`, `extract`: refusals, answers, what requests bring; `stream`: answers that are long.
 //! - `routes`: what each address does; `schema`: the shapes of answers.
 //! - `around`: what is done around every request.
-//! - `listen`: connections, and `connections`: who has a place.
+//! - `listen`: connections, `connections`: who has a place, and `tls`: what protects them.
+//! - `service`: what systemd is told.
 
 mod access;
 mod app;
@@ -46,9 +47,11 @@ mod problem;
 mod reply;
 mod routes;
 mod schema;
+mod service;
 mod sessions;
 mod stream;
 mod terms;
+mod tls;
 mod trail;
 
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -72,6 +75,7 @@ use listen::Times;
 use log::warn;
 pub use log::{LogFormat, note};
 pub use terms::{Expiry, Terms, rate};
+pub use tls::TlsFiles;
 #[cfg(unix)]
 use trail::Trail;
 
@@ -84,6 +88,8 @@ pub struct Config {
     pub store: Option<String>,
     /// The address to listen on.
     pub listen: String,
+    /// The certificate to show there; without one the connections are plain.
+    pub tls: Option<TlsFiles>,
     /// Who may ask; everybody who reaches the server if there are no tokens.
     pub tokens: Option<TokenSource>,
     /// Who everybody is without tokens.
@@ -134,7 +140,8 @@ pub struct Config {
     pub log_text: bool,
     /// A file that gets a line for every change and every refusal.
     pub audit: Option<PathBuf>,
-    /// Whether signals are handled: SIGTERM and SIGINT end the server, SIGHUP loads the model and the tokens again.
+    /// Whether signals are handled, SIGTERM and SIGINT to end the server, SIGHUP to read its files again, and systemd is told of the
+    /// start and the end.
     pub signals: bool,
 }
 
@@ -145,6 +152,7 @@ impl Config {
             model: model.into(),
             store: None,
             listen: "127.0.0.1:8080".to_owned(),
+            tls: None,
             tokens: None,
             owner: Owner::Everyone,
             spelling: Spelling::Strict,
@@ -252,21 +260,29 @@ impl Server {
         let served = runtime.block_on(async {
             let signals = app.config.signals.then(Signals::new);
             started(address);
+            if app.config.signals {
+                service::tell("READY=1");
+            }
             tokio::spawn(tell_of_trouble(app.clone()));
             let ended = async {
                 tokio::select! {
                     () = stop.notified() => {}
                     () = handle_signals(signals, app.clone()) => {}
                 }
+                if app.config.signals {
+                    service::tell("STOPPING=1");
+                }
             };
             let times = Times { timeout: app.config.timeout, grace: app.config.grace };
             if let Some(admin) = admin {
                 let connections = Connections::new(ADMIN_CONNECTIONS, ADMIN_CONNECTIONS);
                 let router = routes::admin(app.clone());
+                let is_local = admin.local_addr().is_ok_and(|address| address.ip().is_loopback());
+                let tls = app.tls.clone().filter(|_| !is_local);
                 // It tells of the server as long as the server is there.
-                tokio::spawn(listen::listen(admin, router, connections, times, std::future::pending()));
+                tokio::spawn(listen::listen(admin, router, tls, connections, times, std::future::pending()));
             }
-            listen::listen(listener, router, app.connections.clone(), times, ended).await
+            listen::listen(listener, router, app.tls.clone(), app.connections.clone(), times, ended).await
         });
         // What hangs at a store that is away is not waited for.
         runtime.shutdown_timeout(Duration::from_secs(1));
@@ -308,7 +324,7 @@ impl Signals {
     }
 }
 
-/// Reads tokens, phrases and the model again at SIGHUP; ends at SIGTERM and SIGINT.
+/// Reads the certificate, tokens, phrases and the model again at SIGHUP; ends at SIGTERM and SIGINT.
 #[cfg(unix)]
 async fn handle_signals(signals: Option<Signals>, app: Arc<App>) {
     let Some(Signals([Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)])) = signals else {
@@ -335,6 +351,11 @@ fn reload(app: &App) {
         warn(format_args!("the old audit log stays: {error}"));
     }
     app.record(&Trail::of_signal("SIGHUP"), Deed { status: None, ..Deed::new("reload", None, &[], 0) });
+    match app.reload_certificate() {
+        Ok(Some(_)) => note("the certificate was read again"),
+        Ok(None) => {}
+        Err(error) => warn(format_args!("the old certificate stays: {error}")),
+    }
     match app.reload_tokens() {
         Ok(Some(n)) => note(format_args!("{n} tokens are known now")),
         Ok(None) => {}

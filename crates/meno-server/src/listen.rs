@@ -21,6 +21,7 @@ use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 use crate::connections::{Connection, Connections, UnderWay};
+use crate::tls::{Stream, Tls};
 
 /// How long clients have.
 #[derive(Clone, Copy)]
@@ -35,6 +36,7 @@ pub(crate) struct Times {
 pub(crate) async fn listen(
     listener: TcpListener,
     router: Router,
+    tls: Option<Arc<Tls>>,
     connections: Arc<Connections>,
     times: Times,
     stop: impl Future<Output = ()>,
@@ -67,6 +69,10 @@ pub(crate) async fn listen(
         let service =
             Counted { service: TowerToHyperService::new(router.clone()), connection: connection.clone() };
         let stream = TimeoutStream { stream, connection, limit: times.timeout, waiting: None };
+        let stream = match &tls {
+            Some(tls) => tls.accept(stream),
+            None => Stream::Plain(stream),
+        };
         let served = under_way.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
             tokio::select! {

@@ -497,6 +497,14 @@ pub struct TokenInfo {
     pub requests: u64,
 }
 
+/// What the server shows to whoever connects.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CertificateInfo {
+    /// How many certificates there are, from the server's own towards an authority; null without TLS.
+    pub certificates: Option<usize>,
+}
+
 /// What was erased.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -21,6 +21,16 @@ pub enum Error {
         /// The store, without passwords.
         store: String,
     },
+    /// The database cannot prove to be what the address asks for, or has no TLS.
+    #[error("{store} is not trusted: {problem}")]
+    Distrusted {
+        /// The store, without passwords.
+        store: String,
+        /// Why.
+        problem: String,
+        /// What to do about it.
+        hint: &'static str,
+    },
     /// PostgreSQL was left out when this program was built.
     #[error("this program was built without PostgreSQL")]
     WithoutPostgres,
@@ -97,6 +107,7 @@ impl Error {
                 Some("what is known is still answered; try again when the database is back")
             }
             Error::Busy { .. } => Some("try again in a moment"),
+            Error::Distrusted { hint, .. } => Some(hint),
             Error::WithoutPostgres => Some("build it with the feature `postgres`, or name a file"),
             Error::NotThere { .. } => {
                 Some("the first concept that is added makes one; or name another store")

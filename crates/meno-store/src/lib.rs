@@ -21,7 +21,7 @@
 //! - `store`: what a store does, written once in SQL that both databases speak.
 //! - `journal`: changes that can be undone, and that other processes follow.
 //! - `schema`: the tables and their versions.
-//! - `sqlite`, `postgres`: how each database is opened, locked and asked.
+//! - `sqlite`, `postgres`: how each database is opened, locked and asked; `tls`: how the way to the second is protected.
 //! - `desk`: a connection that many threads ask in turn.
 //! - `memory`: the handle that answers.
 //! - `backup`: everything in a store, written to a file and back.
@@ -43,6 +43,8 @@ mod schema;
 mod sql;
 mod sqlite;
 mod store;
+#[cfg(feature = "postgres")]
+mod tls;
 
 pub use assistant::{Assistant, Turn};
 pub use backup::{backup, restore};

@@ -366,9 +366,12 @@ impl Shared {
     fn note<T>(&self, result: Result<T>) -> Result<T> {
         match &result {
             Err(Error::Away { problem, .. }) => *lock(&self.trouble) = Some(problem.clone()),
-            Err(error @ (Error::NotThere { .. } | Error::NotAStore { .. } | Error::Newer { .. })) => {
-                *lock(&self.trouble) = Some(error.to_string());
-            }
+            Err(
+                error @ (Error::NotThere { .. }
+                | Error::NotAStore { .. }
+                | Error::Newer { .. }
+                | Error::Distrusted { .. }),
+            ) => *lock(&self.trouble) = Some(error.to_string()),
             _ => {}
         }
         result

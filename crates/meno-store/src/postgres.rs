@@ -13,10 +13,11 @@ use futures_util::TryStreamExt;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Config, NoTls, Statement};
+use tokio_postgres::{Client, Config, Statement};
 
 use crate::schema::{self, Ddl};
 use crate::sql::{Backend, PATIENCE, Row, Sql, Value, columns};
+use crate::tls::{Security, Tls, distrust};
 use crate::{Access, Error, Result};
 
 /// How long it may take to connect.
@@ -27,6 +28,7 @@ const LOCK: &str = "SELECT pg_advisory_xact_lock(1835363951)";
 
 pub(crate) struct Postgres {
     config: Config,
+    tls: Tls,
     name: String,
     access: Access,
     patience: Duration,
@@ -52,12 +54,12 @@ impl Drop for Link {
 }
 
 impl Link {
-    fn open(config: &Config, name: &str, patience: Duration) -> Result<Self> {
+    fn open(config: &Config, tls: &Tls, name: &str, patience: Duration) -> Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| Error::Database { store: name.to_owned(), source: Box::new(error) })?;
         let connected = runtime.block_on(async {
-            tokio::time::timeout(CONNECT_PATIENCE.min(patience), config.connect(NoTls)).await
+            tokio::time::timeout(CONNECT_PATIENCE.min(patience), config.connect(tls.clone())).await
         });
         let (client, connection) = match connected {
             Ok(connected) => connected.map_err(|error| failed(name, error))?,
@@ -101,6 +103,7 @@ fn silent(name: &str) -> Error {
 impl Postgres {
     pub(crate) fn open(url: &str, access: Access) -> Result<Self> {
         let name = without_password(url);
+        let (security, url) = Security::take(url)?;
         let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
             let problem = match std::error::Error::source(&error) {
                 Some(source) => format!("{error}: {source}"),
@@ -109,7 +112,8 @@ impl Postgres {
             Error::NotAStore { store: name.clone(), problem }
         })?;
         config.connect_timeout(CONNECT_PATIENCE).tcp_user_timeout(CONNECT_PATIENCE).application_name("meno");
-        let mut store = Postgres { config, name, access, patience: PATIENCE, link: None };
+        let tls = security.apply(&mut config)?;
+        let mut store = Postgres { config, tls, name, access, patience: PATIENCE, link: None };
         store.link()?;
         // It was there once, so what comes back is not made anew.
         store.access = Access::Existing;
@@ -120,7 +124,7 @@ impl Postgres {
     fn link(&mut self) -> Result<&mut Link> {
         if self.link.as_ref().is_none_or(|link| link.client.is_closed()) {
             self.link = None;
-            let mut link = Link::open(&self.config, &self.name, self.patience)?;
+            let mut link = Link::open(&self.config, &self.tls, &self.name, self.patience)?;
             link.set_patience(&self.name, self.patience)?;
             let (name, access) = (&self.name, self.access);
             // Whoever only comes back does not wait for writers.
@@ -321,6 +325,9 @@ fn failed(name: &str, error: tokio_postgres::Error) -> Error {
     let store = name.to_owned();
     let Some(said) = error.as_db_error() else {
         let source = std::error::Error::source(&error);
+        if let Some((problem, hint)) = source.and_then(distrust) {
+            return Error::Distrusted { store, problem, hint };
+        }
         let problem = source.map_or_else(|| error.to_string(), |source| source.to_string());
         // Without a reason it is a closed connection or a time that ran out.
         let is_away = source.is_none_or(|source| source.is::<std::io::Error>());

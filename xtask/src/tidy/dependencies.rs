@@ -1,4 +1,4 @@
-//! `docs/dependencies.md` against the manifests: every crate of others is named, and none that is not there.
+//! `docs/dependencies.md` against the manifests: every crate of others is named, and none that is not there. And every version is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +15,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     let manifests: Vec<(&File, toml::Table)> = manifests(tree).collect();
     let mut findings = unnamed(&manifests, &excluded(tree), document);
     findings.extend(unused(&manifests, document));
+    findings.extend(wildcards(&manifests));
     findings
 }
 
@@ -33,6 +34,23 @@ fn unnamed(manifests: &[(&File, toml::Table)], excluded: &[String], document: &F
                 let at = file.text.find(&format!("\n{key}")).map_or(0, |at| at + 1);
                 let what = format!("{name} is not named in {DOCUMENT}; say there why it is needed");
                 findings.push(Finding::new(Check::Dependencies, file, line(&file.text, at), &name, what));
+            }
+        }
+    }
+    findings
+}
+
+/// Dependencies of any version, which `deny.toml` bans.
+fn wildcards(manifests: &[(&File, toml::Table)]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (file, manifest) in manifests {
+        for (key, value) in declared(manifest) {
+            let version = value.as_str().or_else(|| value.get("version")?.as_str());
+            let is_open = value.is_str() || !["path", "workspace"].iter().any(|key| value.get(key).is_some());
+            if is_open && version.is_none_or(|version| version.contains('*')) {
+                let at = file.text.find(&format!("\n{key}")).map_or(0, |at| at + 1);
+                let what = format!("{key} may be of any version; say which");
+                findings.push(Finding::new(Check::Dependencies, file, line(&file.text, at), key, what));
             }
         }
     }
@@ -78,18 +96,21 @@ fn package(manifest: &toml::Table) -> Option<String> {
 
 /// The dependencies of a manifest: the name of the crate, and that by which the manifest calls it.
 fn dependencies(manifest: &toml::Table) -> BTreeMap<String, String> {
+    let named = declared(manifest).map(|(key, value)| {
+        let name = value.get("package").and_then(|name| name.as_str()).unwrap_or(key);
+        (name.to_owned(), key.clone())
+    });
+    named.collect()
+}
+
+/// The dependencies of a manifest as they stand there.
+fn declared(manifest: &toml::Table) -> impl Iterator<Item = (&String, &toml::Value)> {
     let targets = manifest.get("target").and_then(|target| target.as_table()).into_iter().flatten();
     let places = targets.filter_map(|(_, target)| target.as_table()).chain([manifest]);
-    let mut found = BTreeMap::new();
-    for place in places {
-        for kind in ["dependencies", "build-dependencies", "dev-dependencies"] {
-            for (key, value) in place.get(kind).and_then(|table| table.as_table()).into_iter().flatten() {
-                let name = value.get("package").and_then(|name| name.as_str()).unwrap_or(key);
-                found.insert(name.to_owned(), key.clone());
-            }
-        }
-    }
-    found
+    let kinds = ["dependencies", "build-dependencies", "dev-dependencies"];
+    let tables =
+        places.flat_map(move |place| kinds.map(|kind| place.get(kind).and_then(|table| table.as_table())));
+    tables.flatten().flatten()
 }
 
 /// The names in backticks in the first cells of tables, with their lines; what stands in parentheses is a feature.
@@ -142,6 +163,17 @@ mod tests {
                 (DOCUMENT.to_owned(), 2, "gone".to_owned()),
             ]
         );
+    }
+
+    #[test]
+    fn any_version_is_too_many() {
+        let manifest = "[dependencies]\na = \"*\"\nb = { version = \"1.*\" }\nc = {}\nd = \"1\"\ne.workspace = true\n\
+            [dev-dependencies]\nf = { path = \"../f\" }\n";
+        let tree = tree(&[("Cargo.toml", manifest)]);
+        let manifests: Vec<_> = manifests(&tree).collect();
+        let found: Vec<(usize, String)> =
+            wildcards(&manifests).into_iter().map(|finding| (finding.line, finding.text)).collect();
+        assert_eq!(found, [(2, "a".to_owned()), (3, "b".to_owned()), (4, "c".to_owned())]);
     }
 
     #[test]

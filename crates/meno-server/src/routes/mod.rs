@@ -97,6 +97,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(model::load))
         .routes(routes!(tokens::list))
         .routes(routes!(tokens::load))
+        .routes(routes!(model::load_certificate))
         .routes(routes!(rasa::parse))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))

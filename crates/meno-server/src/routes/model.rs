@@ -50,6 +50,29 @@ pub(crate) async fn load(
     Ok(told(&app, &loaded))
 }
 
+/// Read the certificate and its key again
+///
+/// Who connects from now on is shown the new one. Files that cannot be read leave the old one.
+#[utoipa::path(
+    post,
+    path = "/v1/certificate/reload",
+    responses((status = 200, description = "How many there are", body = schema::CertificateInfo))
+)]
+pub(crate) async fn load_certificate(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    Extension(trail): Extension<Arc<Trail>>,
+) -> Result<Response, Problem> {
+    caller.demand(Right::Admin)?;
+    let certificates = again(&app, Code::BadCertificate, move |app| {
+        let read = app.reload_certificate()?;
+        app.record(&trail, Deed::new("reload", None, &[], 200));
+        Ok(read)
+    })
+    .await?;
+    Ok(reply::value(StatusCode::OK, &json!({ "certificates": certificates })))
+}
+
 /// Reads something again on a thread of its own, which waits for nothing else.
 pub(super) async fn again<T: Send + 'static>(
     app: &Arc<App>,

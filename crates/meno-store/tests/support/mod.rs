@@ -31,17 +31,26 @@ pub fn server() -> Option<&'static Server> {
 
 pub struct Server {
     pub dir: PathBuf,
-    address: String,
+    pub address: String,
 }
 
 impl Server {
     pub fn start() -> Option<Server> {
+        Server::start_with(&[])
+    }
+
+    /// One that can be reached by a port of this machine, too.
+    pub fn start_on(port: u16) -> Option<Server> {
+        Server::start_with(&[&port.to_string()])
+    }
+
+    fn start_with(more: &[&str]) -> Option<Server> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         // The path of a socket must be short.
         let dir = std::env::temp_dir().join(format!("meno-pg-{}-{count}", std::process::id()));
-        let output = script(&["start", dir.to_str().unwrap(), &std::process::id().to_string()]);
-        match output {
+        let process = std::process::id().to_string();
+        match script(&[&["start", dir.to_str().unwrap(), &process], more].concat()) {
             Ok(address) => Some(Server { dir, address }),
             Err(reason) => {
                 left_out("tests on PostgreSQL", &format!("there is {reason}"));
@@ -57,6 +66,12 @@ impl Server {
         let mut client = postgres::Client::connect(&self.address, postgres::NoTls).unwrap();
         client.batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
         self.address.replace("/postgres?", &format!("/{name}?"))
+    }
+
+    /// Turns on TLS, with a certificate and a key as PEM.
+    pub fn secure(&self, certificate: &Path, key: &Path) {
+        let dir = self.dir.to_str().unwrap();
+        script(&["tls", dir, certificate.to_str().unwrap(), key.to_str().unwrap()]).unwrap();
     }
 
     /// Ends the server as a power cut would.

@@ -1,0 +1,334 @@
+//! TLS to PostgreSQL: `sslmode` and `sslrootcert` of an address, as libpq means them.
+//!
+//! | `sslmode` | encrypted | authority | name |
+//! |---|---|---|---|
+//! | `disable` | no | | |
+//! | `prefer`, if none is given | if the server can | with `sslrootcert` | no |
+//! | `require` | yes | with `sslrootcert` | no |
+//! | `verify-ca` | yes | yes | no |
+//! | `verify-full` | yes | yes | yes |
+//!
+//! Authorities are those of `sslrootcert`, else those that the system trusts. A Unix socket has no TLS.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use percent_encoding::percent_decode_str;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::crypto::{WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use tokio_rustls::{TlsConnector, client};
+
+use crate::{Error, Result};
+
+/// The authorities that the system trusts, in place of a file of them.
+const SYSTEM: &str = "system";
+
+/// What an address says of TLS.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Security {
+    mode: SslMode,
+    /// Whether it is looked at who signed the certificate, and for whom.
+    verifies_authority: bool,
+    verifies_name: bool,
+    roots: Option<String>,
+}
+
+impl Security {
+    /// Takes what it says of TLS out of an address.
+    pub fn take(url: &str) -> Result<(Self, String)> {
+        // A password may have a question mark.
+        let credentials = url.find('@').unwrap_or_default();
+        let query = url[credentials..].find('?').map_or(url.len(), |at| credentials + at);
+        let (mut mode, mut roots, mut others) = (None, None, Vec::new());
+        for part in url[query..].trim_start_matches('?').split('&').filter(|part| !part.is_empty()) {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let value = || percent_decode_str(value).decode_utf8_lossy().into_owned();
+            match name {
+                "sslmode" => mode = Some(value()),
+                "sslrootcert" => roots = Some(value()).filter(|path| !path.is_empty()),
+                _ => others.push(part),
+            }
+        }
+        let rest = match others.is_empty() {
+            true => url[..query].to_owned(),
+            false => format!("{}?{}", &url[..query], others.join("&")),
+        };
+        let is_system = roots.as_deref() == Some(SYSTEM);
+        let mode = mode.unwrap_or(if is_system { "verify-full" } else { "prefer" }.to_owned());
+        if is_system && mode != "verify-full" {
+            let problem = format!("sslmode={mode} is too weak for sslrootcert={SYSTEM}");
+            return Err(refused(problem, "say sslmode=verify-full"));
+        }
+        let (ssl_mode, verifies_authority, verifies_name) = match mode.as_str() {
+            "disable" => (SslMode::Disable, false, false),
+            "prefer" => (SslMode::Prefer, roots.is_some(), false),
+            "require" => (SslMode::Require, roots.is_some(), false),
+            "verify-ca" => (SslMode::Require, true, false),
+            "verify-full" => (SslMode::Require, true, true),
+            _ => {
+                let problem = format!("`{}` is no sslmode", mode.escape_debug());
+                return Err(refused(
+                    problem,
+                    "there are disable, prefer, require, verify-ca and verify-full",
+                ));
+            }
+        };
+        Ok((Security { mode: ssl_mode, verifies_authority, verifies_name, roots }, rest))
+    }
+
+    /// Makes connections by a configuration as this says.
+    pub fn apply(&self, config: &mut tokio_postgres::Config) -> Result<Tls> {
+        // A certificate may be for an address, too.
+        if config.get_hosts().is_empty() {
+            for address in config.get_hostaddrs().to_vec() {
+                config.host(address.to_string());
+            }
+        }
+        let is_socket = config.get_hosts().iter().all(|host| !matches!(host, Host::Tcp(_)));
+        config.ssl_mode(if is_socket { SslMode::Disable } else { self.mode });
+        let (trusted, roots) = match (self.verifies_authority && !is_socket, self.roots.as_deref()) {
+            (false, _) => (Vec::new(), None),
+            (true, None | Some(SYSTEM)) => (Vec::new(), Some(system_roots()?)),
+            (true, Some(path)) => {
+                let (trusted, roots) = file_roots(path)?;
+                (trusted, Some(roots))
+            }
+        };
+        let provider = Arc::new(ring::default_provider());
+        let algorithms = provider.signature_verification_algorithms;
+        let verifier = Verifier { roots, trusted, verifies_name: self.verifies_name, algorithms };
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| refused(error.to_string(), ""))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_no_client_auth();
+        Ok(Tls(TlsConnector::from(Arc::new(config))))
+    }
+}
+
+fn system_roots() -> Result<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        let problem = "this system trusts no authorities that a database could be verified by".to_owned();
+        return Err(refused(problem, "sslrootcert=FILE names a file of them; or install ca-certificates"));
+    }
+    Ok(roots)
+}
+
+/// The certificates of a file, and what they are as authorities.
+fn file_roots(path: &str) -> Result<(Vec<CertificateDer<'static>>, RootCertStore)> {
+    let refuse = |problem: String| {
+        refused(
+            format!("sslrootcert {path}: {problem}"),
+            "it is a file of certificates of authorities, as PEM",
+        )
+    };
+    let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
+    let certificates = CertificateDer::pem_slice_iter(&bytes).collect::<Result<Vec<_>, _>>();
+    let certificates = certificates.map_err(|error| refuse(error.to_string()))?;
+    if certificates.is_empty() {
+        return Err(refuse("there is no certificate in it".to_owned()));
+    }
+    let mut roots = RootCertStore::empty();
+    for certificate in &certificates {
+        roots.add(certificate.clone()).map_err(|error| refuse(error.to_string()))?;
+    }
+    Ok((certificates, roots))
+}
+
+fn refused(problem: String, hint: &str) -> Error {
+    meno::Error::Setting { problem, hint: hint.to_owned() }.into()
+}
+
+/// Why a handshake failed, if it was for what the other side is: what is wrong, and what helps.
+pub(crate) fn distrust(source: &(dyn std::error::Error + 'static)) -> Option<(String, &'static str)> {
+    if source.to_string() == "server does not support TLS" {
+        return Some(("it has no TLS".to_owned(), "turn on `ssl` there, or say sslmode=prefer"));
+    }
+    let error = source.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref::<rustls::Error>()?;
+    let hint = match error {
+        rustls::Error::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        ) => "call it by a name of the certificate's subjectAltName, or say sslmode=verify-ca",
+        rustls::Error::InvalidCertificate(_) => {
+            "sslrootcert=FILE names the certificate of the authority that signed the server's"
+        }
+        _ => "",
+    };
+    Some((error.to_string(), hint))
+}
+
+/// Verifies what an address asks for, and always that the server has the key of its certificate.
+#[derive(Debug)]
+struct Verifier {
+    /// Who may have signed; nobody has to if there are none.
+    roots: Option<RootCertStore>,
+    /// Certificates that are trusted by themselves: a server's own, signed by itself, is no authority to rustls.
+    trusted: Vec<CertificateDer<'static>>,
+    verifies_name: bool,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        _: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if let Some(roots) = &self.roots {
+            let certificate = ParsedCertificate::try_from(end_entity)?;
+            if !self.trusted.contains(end_entity) {
+                let algorithms = self.algorithms.all;
+                verify_server_cert_signed_by_trust_anchor(
+                    &certificate,
+                    roots,
+                    intermediates,
+                    now,
+                    algorithms,
+                )?;
+            }
+            if self.verifies_name {
+                verify_server_name(&certificate, server_name)?;
+            }
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signed, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signed, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+/// Makes the TLS connections of `tokio_postgres`.
+#[derive(Clone)]
+pub(crate) struct Tls(TlsConnector);
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Tls {
+    type Stream = Stream<S>;
+    type TlsConnect = Handshake;
+    type Error = InvalidDnsNameError;
+
+    fn make_tls_connect(&mut self, host: &str) -> Result<Handshake, InvalidDnsNameError> {
+        // A socket has no name, and no use for one.
+        let name = if host.is_empty() { "localhost" } else { host };
+        Ok(Handshake(self.0.clone(), ServerName::try_from(name)?.to_owned()))
+    }
+}
+
+pub(crate) struct Handshake(TlsConnector, ServerName<'static>);
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for Handshake {
+    type Stream = Stream<S>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Stream<S>>> + Send>>;
+
+    fn connect(self, stream: S) -> Self::Future {
+        Box::pin(async move { Ok(Stream(self.0.connect(self.1, stream).await?)) })
+    }
+}
+
+pub(crate) struct Stream<S>(client::TlsStream<S>);
+
+impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Stream<S> {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_address_says_of_tls_is_taken_out_of_it() {
+        let check = |url: &str, left: &str, mode, verifies: [bool; 2], roots: Option<&str>| {
+            let (security, rest) = Security::take(url).unwrap();
+            let [verifies_authority, verifies_name] = verifies;
+            let roots = roots.map(str::to_owned);
+            assert_eq!(security, Security { mode, verifies_authority, verifies_name, roots }, "{url}");
+            assert_eq!(rest, left, "{url}");
+        };
+        use SslMode::{Disable, Prefer, Require};
+        check("postgres://h/d", "postgres://h/d", Prefer, [false; 2], None);
+        check("postgres://h/d?sslmode=disable&user=a", "postgres://h/d?user=a", Disable, [false; 2], None);
+        check("postgres://a:?@h/d?sslmode=require", "postgres://a:?@h/d", Require, [false; 2], None);
+        let roots = "sslrootcert=/a%20b.pem";
+        let roots = |mode: &str| format!("postgres://h?{roots}{mode}");
+        let file = Some("/a b.pem");
+        check(&roots(""), "postgres://h", Prefer, [true, false], file);
+        check(&roots("&sslmode=require"), "postgres://h", Require, [true, false], file);
+        check(&roots("&sslmode=verify-ca"), "postgres://h", Require, [true, false], file);
+        check(&roots("&sslmode=verify-full"), "postgres://h", Require, [true, true], file);
+        check("postgres://h?sslmode=verify-full", "postgres://h", Require, [true, true], None);
+        check("postgres://h?sslrootcert=system", "postgres://h", Require, [true, true], Some("system"));
+        for (url, problem) in [
+            ("postgres://h?sslmode=full", "`full` is no sslmode"),
+            ("postgres://h?sslmode=require&sslrootcert=system", "sslmode=require is too weak for"),
+        ] {
+            let error = Security::take(url).unwrap_err();
+            assert!(error.to_string().starts_with(problem) && error.hint().is_some(), "{error}");
+        }
+    }
+}
