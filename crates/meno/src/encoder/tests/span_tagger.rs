@@ -160,7 +160,7 @@ fn check_alone_and_in_a_batch(network: &SpanTagger, parameters: &[f32]) {
         for tokens in &utterances.tokens {
             // What is said twice is prepared the second time.
             for prepared in prepared.iter().chain(&prepared) {
-                network.infer(kernels, parameters, prepared, tokens, &utterances.forms, &mut alone);
+                network.infer(kernels, parameters, prepared, &[(tokens, &utterances.forms)], &mut alone);
                 let (expected, found) =
                     (bits(network, &together, first, tokens.len()), bits(network, &alone, 0, tokens.len()));
                 assert_eq!(expected, found, "{kernels:?}, {} words", tokens.len());
