@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use meno::engine::Tokenization;
+use meno::engine::{BATCH, Tokenization};
 use meno::memory::Remembered;
 use meno::resolve::Shape;
 use meno::{Error, Model, Result, Worker};
@@ -213,58 +213,64 @@ impl<'a> Lane<'a> {
         palette: Option<&Palette>,
     ) -> Result<usize, BadLine> {
         self.out.clear();
-        let mut n_lines = 0;
-        for (line_idx, line) in part.split_inclusive(|&byte| byte == b'\n').enumerate() {
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            if line.len() > LONGEST {
-                let problem = format!("the line is longer than {LONGEST} bytes");
-                let hint = "an utterance is a line; break the text into lines";
-                return Err(BadLine { line_idx, problem, hint });
-            }
-            let text = std::str::from_utf8(line).map_err(|error| {
-                let byte_idx = error.valid_up_to();
-                let byte = line[byte_idx];
-                let problem = format!("not UTF-8: byte 0x{byte:02X} at byte {} of the line", byte_idx + 1);
-                let hint = "text must be UTF-8, for example by `iconv -f latin1 -t utf-8`";
-                BadLine { line_idx, problem, hint }
-            })?;
-            self.answer(text, tokenization, palette).expect("memory takes any text");
-            self.out.push(b'\n');
-            n_lines += 1;
+        let (texts, result) = texts(part);
+        for texts in texts.chunks(BATCH) {
+            self.answer(texts, tokenization, palette);
         }
-        Ok(n_lines)
+        result.map(|()| texts.len())
     }
 
-    fn answer(
-        &mut self,
-        text: &str,
-        tokenization: Tokenization,
-        palette: Option<&Palette>,
-    ) -> io::Result<()> {
+    fn answer(&mut self, texts: &[&str], tokenization: Tokenization, palette: Option<&Palette>) {
         let Lane { worker, memory, clock, shape, out } = self;
-        let mut remembered = match memory {
-            Some((memory, user)) => memory.annotate(worker, None, text, tokenization, user.as_deref()),
-            None => Remembered { annotation: worker.annotate(text, tokenization), memory: Vec::new() },
-        };
-        worker.model().resolve_remembered(&mut remembered, *shape, || clock.now());
-        match palette {
-            Some(palette) => {
-                let annotation = &remembered.annotation;
-                let (line, heat) = (palette.show(annotation), palette.heat(annotation));
-                let (growth, decision) = (palette.growth(annotation), palette.decision(annotation));
-                write!(out, "{line}{heat}{growth}{decision}")
+        for annotation in worker.annotate_all(texts, tokenization) {
+            let mut remembered = match memory {
+                Some((memory, user)) => {
+                    memory.complete(worker, None, annotation, tokenization, user.as_deref())
+                }
+                None => Remembered { annotation, memory: Vec::new() },
+            };
+            worker.model().resolve_remembered(&mut remembered, *shape, || clock.now());
+            match palette {
+                Some(palette) => {
+                    let annotation = &remembered.annotation;
+                    let (line, heat) = (palette.show(annotation), palette.heat(annotation));
+                    let (growth, decision) = (palette.growth(annotation), palette.decision(annotation));
+                    write!(out, "{line}{heat}{growth}{decision}").expect("memory takes any text");
+                }
+                None if memory.is_none() => remembered.annotation.write_json(out),
+                None => remembered.write_json(out),
             }
-            None if memory.is_none() => {
-                remembered.annotation.write_json(out);
-                Ok(())
-            }
-            None => {
-                remembered.write_json(out);
-                Ok(())
-            }
+            out.push(b'\n');
         }
     }
+}
+
+/// The lines of a part up to the first that cannot be read.
+fn texts(part: &[u8]) -> (Vec<&str>, Result<(), BadLine>) {
+    let mut texts = Vec::new();
+    for (line_idx, line) in part.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        match text(line) {
+            Ok(text) => texts.push(text),
+            Err((problem, hint)) => return (texts, Err(BadLine { line_idx, problem, hint })),
+        }
+    }
+    (texts, Ok(()))
+}
+
+/// A line as text, or what is wrong with it and what to do about that.
+fn text(line: &[u8]) -> Result<&str, (String, &'static str)> {
+    if line.len() > LONGEST {
+        let problem = format!("the line is longer than {LONGEST} bytes");
+        return Err((problem, "an utterance is a line; break the text into lines"));
+    }
+    std::str::from_utf8(line).map_err(|error| {
+        let byte_idx = error.valid_up_to();
+        let byte = line[byte_idx];
+        let problem = format!("not UTF-8: byte 0x{byte:02X} at byte {} of the line", byte_idx + 1);
+        (problem, "text must be UTF-8, for example by `iconv -f latin1 -t utf-8`")
+    })
 }
 
 /// Cuts a block into at most `n` parts of whole lines and about the same size.

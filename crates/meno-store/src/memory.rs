@@ -142,6 +142,18 @@ impl Memory {
             Some(policy) => worker.annotate_by(policy, text, tokenization),
             None => worker.annotate(text, tokenization),
         };
+        self.complete(worker, policy, annotation, tokenization, user)
+    }
+
+    /// As [`Memory::annotate`], of what the worker said of a text before.
+    pub fn complete<'t>(
+        &self,
+        worker: &mut Worker,
+        policy: Option<&Policy>,
+        annotation: Annotation<'t>,
+        tokenization: Tokenization,
+        user: Option<&str>,
+    ) -> Remembered<'t> {
         let remembered = self.remember(annotation, user, |word| worker.model().has_seen(word));
         worker.read_again(remembered, policy, tokenization)
     }

@@ -204,7 +204,7 @@ impl From<&PolicyDocument> for Policy {
     }
 }
 
-/// Only what tells whether the rest can be understood.
+/// Only what tells whether the rest can be understood, of a document that cannot.
 #[derive(Deserialize)]
 struct Version {
     format: u32,
@@ -317,7 +317,13 @@ fn parse(bytes: &[u8], english: &English) -> Result<Model, String> {
     let tensors = SafeTensors::deserialize(bytes).map_err(|_| not_a_model(bytes))?;
     let json = header.metadata().as_ref().and_then(|metadata| metadata.get(METADATA_KEY));
     let json = json.ok_or("a safetensors file, but not one that meno wrote")?;
-    let version: Version = serde_json::from_str(json).map_err(damaged)?;
+    let document: Result<Document, _> = serde_json::from_str(json);
+    let version = match &document {
+        Ok(Document { format, architecture, digest, .. }) => {
+            Version { format: *format, architecture: architecture.clone(), digest: digest.clone() }
+        }
+        Err(_) => serde_json::from_str(json).map_err(damaged)?,
+    };
     if version.format > FORMAT {
         let newer = version.format;
         return Err(format!(
@@ -338,8 +344,7 @@ fn parse(bytes: &[u8], english: &English) -> Result<Model, String> {
         let known = KNOWN.map(|name| format!("{name:?}")).join(", ");
         return Err(format!("unknown architecture {:?}; this program has {known}", version.architecture));
     }
-    let document: Document = serde_json::from_str(json).map_err(damaged)?;
-    assemble(document, &tensors, english)
+    assemble(document.map_err(damaged)?, &tensors, english)
 }
 
 fn assemble(document: Document, tensors: &SafeTensors<'_>, english: &English) -> Result<Model, String> {

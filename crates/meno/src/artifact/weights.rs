@@ -59,8 +59,7 @@ pub(super) fn read(layout: &Layout, tensors: &SafeTensors<'_>) -> Result<Paramet
     // The file holds as many floats as are now allocated.
     let mut parameters = Parameters::zeros(layout);
     for (name, tensor, view) in views {
-        let mut floats = floats(name, &view)?.into_iter();
-        parameters.fill(tensor, || floats.next().unwrap_or_default());
+        parameters.set(tensor, &floats(name, &view)?);
     }
     Ok(parameters)
 }
@@ -90,7 +89,8 @@ pub(super) fn floats(name: &str, view: &TensorView<'_>) -> Result<Vec<f32>, Stri
             floats.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
         }
     };
-    match floats.iter().all(|x| x.is_finite()) {
+    // Without an early end the compiler looks at many at once.
+    match floats.iter().fold(true, |all, x| all & x.is_finite()) {
         true => Ok(floats),
         false => Err(format!("tensor {name:?} holds a value that is not finite")),
     }

@@ -79,7 +79,7 @@ impl Encoder {
     }
 }
 
-/// Runs an encoder, one utterance at a time.
+/// Runs an encoder on utterances, those of the span tagger all at once.
 pub(crate) enum Session {
     SlotGated(Box<SlotGatedSession>),
     SpanTagger(Box<SpanTaggerSession>),
@@ -111,14 +111,21 @@ impl Session {
         }
     }
 
-    /// The emissions of an utterance that is not empty.
-    pub(crate) fn emit(&mut self, tokens: &[Token], forms: &[Form]) -> &Emissions {
-        match self {
-            Session::SlotGated(session) => session.emit(tokens),
-            Session::SpanTagger(session) => session.emit(tokens, forms),
-            Session::Transformer(session) => session.emit(tokens, forms),
-            #[cfg(feature = "onnx")]
-            Session::Onnx(session) => session.emit(tokens, forms),
+    /// The emissions of each of some utterances, which have falling length and are not empty: the words and their forms.
+    pub(crate) fn emit(
+        &mut self,
+        utterances: &[(&[Token], &[Form])],
+        mut each: impl FnMut(usize, &Emissions),
+    ) {
+        for (utterance, &(tokens, forms)) in utterances.iter().enumerate() {
+            match self {
+                Session::SlotGated(session) => each(utterance, session.emit(tokens)),
+                // All at once.
+                Session::SpanTagger(session) => return session.emit(utterances, each),
+                Session::Transformer(session) => each(utterance, session.emit(tokens, forms)),
+                #[cfg(feature = "onnx")]
+                Session::Onnx(session) => each(utterance, session.emit(tokens, forms)),
+            }
         }
     }
 }

@@ -8,6 +8,8 @@ mod states;
 mod trust;
 mod weight_format;
 
+use std::cmp::Reverse;
+use std::mem::{swap, take};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -27,7 +29,7 @@ use crate::emissions::{Logits, Tags};
 use crate::encoder::{Encoder, Session};
 #[cfg(feature = "train")]
 use crate::features::Ngrams;
-use crate::features::{Encoded, Novelty, UNKNOWN_WORD};
+use crate::features::{Encoded, Novelty, Token, UNKNOWN_WORD};
 use crate::kernel::Kernels;
 use crate::math::largest;
 use crate::memory::{KnownValues, Recalled, Remembered, Rereading};
@@ -56,6 +58,11 @@ pub(crate) use trust::Readings;
 /// A longer text is read in pieces of this length, and its intent is that of the first piece. Nobody speaks so long,
 /// but logs hold such lines.
 pub const MAX_WORDS: usize = 512;
+
+/// Utterances that go from stage to stage together; [`Worker::annotate_all`] is no faster with more of them.
+pub const BATCH: usize = 64;
+/// Of those, the most that an encoder is given at once.
+const PACKED: usize = 16;
 
 /// A trained tagger with all that it needs to read text. Clones share what is large.
 #[derive(Clone, Debug)]
@@ -345,10 +352,9 @@ impl Model {
             session: self.encoder.session(kernels, &self.features),
             model: self.clone(),
             kernels,
-            tokens: Tokens::default(),
-            encoded: Encoded::default(),
+            passages: Vec::new(),
+            passage: Passage::default(),
             decoder: Decoder::default(),
-            decoded: Decoded::default(),
             probabilities: Logits::default(),
             assessment: Assessment::default(),
             syntax: None,
@@ -356,20 +362,29 @@ impl Model {
     }
 }
 
-/// Runs a model, one utterance at a time.
+/// Runs a model, on one utterance or on many at once.
 pub struct Worker {
     model: Model,
     kernels: Kernels,
     session: Session,
-    tokens: Tokens,
-    encoded: Encoded,
+    /// The utterances that are on their way.
+    passages: Vec<Passage>,
+    /// The last one.
+    passage: Passage,
     decoder: Decoder,
-    decoded: Decoded,
     /// Of the labels of each word.
     probabilities: Logits,
     assessment: Assessment,
     /// Made when something first grows.
     syntax: Option<SyntaxWorker>,
+}
+
+/// An utterance on its way to an answer; buffers to be used again for another one.
+#[derive(Default)]
+struct Passage {
+    tokens: Tokens,
+    encoded: Encoded,
+    decoded: Decoded,
 }
 
 impl Worker {
@@ -391,11 +406,44 @@ impl Worker {
         text: &'t str,
         tokenization: Tokenization,
     ) -> Annotation<'t> {
-        self.tokenize(text, tokenization);
-        self.encode();
-        self.decode();
+        self.annotate_all_by(policy, &[text], tokenization).remove(0)
+    }
+
+    /// What the model says of each of some texts: the same as [`Worker::annotate`] says, sooner.
+    pub fn annotate_all<'t>(&mut self, texts: &[&'t str], tokenization: Tokenization) -> Vec<Annotation<'t>> {
+        let policy = self.model.policy.clone();
+        self.annotate_all_by(&policy, texts, tokenization)
+    }
+
+    /// As [`Worker::annotate_all`], with another policy than the model's.
+    pub fn annotate_all_by<'t>(
+        &mut self,
+        policy: &Policy,
+        texts: &[&'t str],
+        tokenization: Tokenization,
+    ) -> Vec<Annotation<'t>> {
+        let mut annotations = Vec::with_capacity(texts.len());
+        for texts in texts.chunks(BATCH) {
+            let mut passages = take(&mut self.passages);
+            passages.resize_with(passages.len().max(texts.len()), Passage::default);
+            for (text, passage) in texts.iter().zip(&mut passages) {
+                self.tokenize(text, tokenization, &mut passage.tokens);
+                self.encode(passage.tokens.iter().map(|token| token.word), &mut passage.encoded);
+            }
+            self.decode(&mut passages[..texts.len()]);
+            for (text, passage) in texts.iter().zip(&mut passages) {
+                swap(&mut self.passage, passage);
+                annotations.push(self.answer(policy, text));
+            }
+            self.passages = passages;
+        }
+        annotations
+    }
+
+    /// What is said of the last utterance once it is decoded.
+    fn answer<'t>(&mut self, policy: &Policy, text: &'t str) -> Annotation<'t> {
         self.assess(policy);
-        let verdict = policy.decide(&self.assessment, &self.decoded);
+        let verdict = policy.decide(&self.assessment, &self.passage.decoded);
         let grown = self.grow(policy, text, &verdict);
         let annotation = self.assemble(policy, &verdict, grown, text);
         let annotation = self.model.known_values.mark(annotation, |word| self.model.has_seen(word));
@@ -421,48 +469,66 @@ impl Worker {
         rereading.merge(remembered, second)
     }
 
-    fn tokenize(&mut self, text: &str, tokenization: Tokenization) {
+    fn tokenize(&self, text: &str, tokenization: Tokenization, tokens: &mut Tokens) {
         match tokenization {
-            Tokenization::Raw => self.model.normalizer.read_into(text, &mut self.tokens),
-            Tokenization::Pretokenized => self.model.normalizer.words_into(text, &mut self.tokens),
+            Tokenization::Raw => self.model.normalizer.read_into(text, tokens),
+            Tokenization::Pretokenized => self.model.normalizer.words_into(text, tokens),
         }
     }
 
-    fn encode(&mut self) {
+    fn encode<'w>(&self, words: impl Iterator<Item = &'w str> + Clone, encoded: &mut Encoded) {
         let Model { normalizer, features, .. } = &self.model;
         let form = |word| normalizer.vocabulary_form(word);
-        let words = self.tokens.iter().map(|token| token.word);
-        features.encode(words, form, |word| self.session.needs_form(word), &mut self.encoded);
+        features.encode(words, form, |word| self.session.needs_form(word), encoded);
     }
 
-    /// Runs the encoder, piece by piece, and decodes what it says.
-    fn decode(&mut self) {
-        let Encoded { tokens, forms, .. } = &self.encoded;
-        self.decoded.clear();
-        for piece in tokens.chunks(MAX_WORDS) {
-            let emissions = self.session.emit(piece, forms);
-            let joins = |slot, parts: [Range<usize>; 2]| {
-                let lexicon = self.model.features.lexicon.as_ref();
-                lexicon.is_some_and(|lexicon| lexicon.joins(slot, parts.map(|words| &piece[words])))
-            };
-            let outside_penalty = |token_idx: usize| self.model.outside_penalty(piece[token_idx].word);
-            let rules = SpanRules { outside_penalty, slot_weight: self.model.joint_slots, joins };
-            self.decoder.decode(emissions, &rules, &mut self.decoded);
+    /// Runs the encoder on the pieces of utterances, those of about the same length together, and decodes what it says.
+    fn decode(&mut self, passages: &mut [Passage]) {
+        let Worker { model, session, decoder, .. } = self;
+        let (encoded, mut decoded): (Vec<&Encoded>, Vec<&mut Decoded>) =
+            passages.iter_mut().map(|Passage { encoded, decoded, .. }| (&*encoded, decoded)).unzip();
+        decoded.iter_mut().for_each(|decoded| decoded.clear());
+        let pieces = encoded
+            .iter()
+            .enumerate()
+            .flat_map(|(idx, encoded)| encoded.tokens.chunks(MAX_WORDS).map(move |piece| (idx, piece)));
+        let mut pieces: Vec<(usize, &[Token])> = pieces.collect();
+        // The sort is stable, so that the pieces of an utterance keep their order.
+        pieces.sort_by_key(|(_, piece)| Reverse(piece.len()));
+        let mut rest = &pieces[..];
+        while let Some((_, longest)) = rest.first() {
+            let n_packed = (MAX_WORDS / longest.len()).min(PACKED).min(rest.len());
+            let (batch, later) = rest.split_at(n_packed);
+            rest = later;
+            let utterances: Vec<_> =
+                batch.iter().map(|&(idx, piece)| (piece, &encoded[idx].forms[..])).collect();
+            session.emit(&utterances, |i, emissions| {
+                let (idx, piece) = batch[i];
+                let joins = |slot, parts: [Range<usize>; 2]| {
+                    let lexicon = model.features.lexicon.as_ref();
+                    lexicon.is_some_and(|lexicon| lexicon.joins(slot, parts.map(|words| &piece[words])))
+                };
+                let outside_penalty = |token_idx: usize| model.outside_penalty(piece[token_idx].word);
+                let rules = SpanRules { outside_penalty, slot_weight: model.joint_slots, joins };
+                decoder.decode(emissions, &rules, decoded[idx]);
+            });
         }
-        let intents = &mut self.decoded.intents;
-        if let Some(ngrams) = self.model.features.ngrams.as_ref().filter(|_| !intents.is_empty()) {
-            let n_intents = intents.n_columns();
-            ngrams.join(&self.encoded.bag, &mut intents.padded_rows()[..n_intents]);
+        for (encoded, Decoded { intents, .. }) in encoded.iter().zip(decoded) {
+            if let Some(ngrams) = model.features.ngrams.as_ref().filter(|_| !intents.is_empty()) {
+                let n_intents = intents.n_columns();
+                ngrams.join(&encoded.bag, &mut intents.padded_rows()[..n_intents]);
+            }
         }
     }
 
     /// Says how unsure it all is, and leaves out what is too doubtful.
     fn assess(&mut self, policy: &Policy) {
-        let novelty: Vec<Novelty> = self.decoded.spans.iter().map(|span| self.novelty(span)).collect();
+        let novelty: Vec<Novelty> =
+            self.passage.decoded.spans.iter().map(|span| self.novelty(span)).collect();
         let precision = Precision::Single(self.kernels);
-        self.assessment.assess(&policy.scorer, &mut self.decoded, novelty.into_iter(), precision);
-        self.assessment.foreignness = self.encoded.foreignness();
-        policy.settle(&mut self.assessment, &mut self.decoded);
+        self.assessment.assess(&policy.scorer, &mut self.passage.decoded, novelty.into_iter(), precision);
+        self.assessment.foreignness = self.passage.encoded.foreignness();
+        policy.settle(&mut self.assessment, &mut self.passage.decoded);
         if let Some(trust) = &policy.trust {
             self.assessment.confidences = self.signals().map(|signals| trust.confidence.of(&signals));
             let foreignness = self.assessment.foreignness;
@@ -472,14 +538,14 @@ impl Worker {
     }
 
     fn novelty(&self, span: &Hypothesis) -> Novelty {
-        let tokens = &self.encoded.tokens[span.start..span.end];
+        let tokens = &self.passage.encoded.tokens[span.start..span.end];
         let lexicon = self.model.features.lexicon.as_ref();
         lexicon.map_or(Novelty::default(), |lexicon| lexicon.novelty(span.slot, tokens))
     }
 
     /// Why words join those that are over the threshold.
     fn grow(&mut self, policy: &Policy, text: &str, verdict: &Verdict) -> Vec<Option<Why>> {
-        self.probabilities.copy_from(&self.decoded.posteriors);
+        self.probabilities.copy_from(&self.passage.decoded.posteriors);
         self.probabilities.softmax(self.kernels);
         let Some(growth) = policy.growth.as_ref().filter(|_| verdict.tokens.contains(&true)) else {
             return Vec::new();
@@ -489,13 +555,14 @@ impl Worker {
         }
         let probabilities = self.label_probabilities();
         let Some(syntax) = &mut self.syntax else { return Vec::new() };
-        let words: Vec<&str> = self.tokens.iter().map(|token| &text[token.start..token.end]).collect();
+        let words: Vec<&str> =
+            self.passage.tokens.iter().map(|token| &text[token.start..token.end]).collect();
         growth.explain(&syntax.parse(&words), &verdict.tokens, &probabilities)
     }
 
     /// The probability of the label of each word.
     fn label_probabilities(&self) -> Vec<f32> {
-        let labels = &self.decoded.labels;
+        let labels = &self.passage.decoded.labels;
         self.probabilities.rows().zip(labels).map(|(row, &label)| row[label as usize]).collect()
     }
 
@@ -509,14 +576,15 @@ impl Worker {
         let parts = Parts {
             labels: &self.model.features.labels,
             intents: self.intents(),
-            decoded: &self.decoded,
+            decoded: &self.passage.decoded,
             probabilities: &self.probabilities,
             assessment: &self.assessment,
             policy,
             verdict,
             grown,
         };
-        let places: Vec<(usize, usize)> = self.tokens.iter().map(|token| (token.start, token.end)).collect();
+        let places: Vec<(usize, usize)> =
+            self.passage.tokens.iter().map(|token| (token.start, token.end)).collect();
         parts.assemble(text, &places)
     }
 
@@ -524,23 +592,22 @@ impl Worker {
     pub fn tag<S: AsRef<str>>(&mut self, words: &[S]) -> (Vec<Arc<str>>, Arc<str>) {
         self.read(words);
         let Features { labels, intents, .. } = &*self.model.features;
-        let reading = self.model.policy.reading(&self.assessment, &self.decoded);
+        let reading = self.model.policy.reading(&self.assessment, &self.passage.decoded);
         let found = reading.into_iter().map(|label| labels.name(label).clone()).collect();
         (found, self.likeliest_intent().map_or("".into(), |intent| intents.name(intent).clone()))
     }
 
     /// The id of the likeliest intent of the last utterance; none if the corpus had no intents.
     fn likeliest_intent(&self) -> Option<u32> {
-        self.decoded.intents.rows().next().and_then(largest).map(|(intent, _)| intent)
+        self.passage.decoded.intents.rows().next().and_then(largest).map(|(intent, _)| intent)
     }
 
     /// Encodes, decodes and assesses words that are given as they are.
     fn read<S: AsRef<str>>(&mut self, words: &[S]) {
-        let Model { normalizer, features, .. } = &self.model;
-        let form = |word| normalizer.vocabulary_form(word);
-        let words = words.iter().map(AsRef::as_ref);
-        features.encode(words, form, |word| self.session.needs_form(word), &mut self.encoded);
-        self.decode();
+        let mut passage = take(&mut self.passage);
+        self.encode(words.iter().map(AsRef::as_ref), &mut passage.encoded);
+        self.decode(std::slice::from_mut(&mut passage));
+        self.passage = passage;
         let policy = self.model.policy.clone();
         self.assess(&policy);
     }
@@ -554,7 +621,7 @@ impl Worker {
 
     /// The intents of the last utterance, the likeliest first; none if the corpus had no intents.
     pub fn intents(&self) -> Vec<Choice> {
-        let mut probabilities = self.decoded.intents.clone();
+        let mut probabilities = self.passage.decoded.intents.clone();
         probabilities.softmax(self.kernels);
         let row = probabilities.rows().next().unwrap_or(&[]);
         let names = self.model.features.intents.names();
@@ -568,8 +635,8 @@ impl Worker {
     /// The spans of the last utterance that was tagged; none if the model labels words.
     pub fn found(&self) -> Vec<Found> {
         let labels = &self.model.features.labels;
-        let verdict = self.model.policy.decide(&self.assessment, &self.decoded);
-        (self.decoded.spans.iter().zip(&self.assessment.spans).zip(verdict.spans))
+        let verdict = self.model.policy.decide(&self.assessment, &self.passage.decoded);
+        (self.passage.decoded.spans.iter().zip(&self.assessment.spans).zip(verdict.spans))
             .map(|((span, &uncertainty), unknown)| Found {
                 start: span.start,
                 end: span.end,
@@ -582,7 +649,7 @@ impl Worker {
 
     /// How unlike the training set the last utterance is.
     pub fn out_of_scope(&self) -> f64 {
-        self.model.policy.out_of_scope(&self.assessment, &self.decoded)
+        self.model.policy.out_of_scope(&self.assessment, &self.passage.decoded)
     }
 
     /// How foreign the words of the last utterance are to the training set, from 0 to 1: about the share of them that it never
@@ -593,21 +660,21 @@ impl Worker {
 
     /// Whether the last utterance is rejected.
     pub fn rejects(&self) -> bool {
-        self.model.policy.decide(&self.assessment, &self.decoded).reject.is_some()
+        self.model.policy.decide(&self.assessment, &self.passage.decoded).reject.is_some()
     }
 
     /// What speaks for and against each span of the last utterance that was tagged, if it was read as a whole and the model
     /// finds spans; for experiments.
     pub fn evidence(&self) -> Vec<Evidence> {
         let Tags::Spans { slots, .. } = &self.session.emissions().tags else { return Vec::new() };
-        if slots.len() != self.encoded.tokens.len() {
+        if slots.len() != self.passage.encoded.tokens.len() {
             return Vec::new();
         }
         let evidence = |span: &Hypothesis| {
             let rows = slots.rows().skip(span.start).take(span.end - span.start);
             Evidence::new(span, rows, self.novelty(span))
         };
-        self.decoded.spans.iter().map(evidence).collect()
+        self.passage.decoded.spans.iter().map(evidence).collect()
     }
 
     /// Counts how the model does on labelled utterances.

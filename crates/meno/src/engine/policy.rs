@@ -161,7 +161,7 @@ fn n_acted_upon(policy: &Policy, held_out: &[HeldOut<'_>]) -> usize {
         for utterance in utterances.iter().filter(|utterance| !utterance.words.is_empty()) {
             let backwards = |word: &String| word.chars().rev().collect();
             worker.tag(&utterance.words.iter().map(backwards).collect::<Vec<String>>());
-            let verdict = policy.decide(&worker.assessment, &worker.decoded);
+            let verdict = policy.decide(&worker.assessment, &worker.passage.decoded);
             n_acted_upon += usize::from(verdict.reject.is_none() && !verdict.spans.contains(&true));
         }
     }
@@ -172,10 +172,10 @@ impl Worker {
     /// Which words are over the threshold, and the probabilities of the likeliest labels.
     fn predict(&mut self, words: &[String]) -> Predictions {
         self.tag(words);
-        self.probabilities.copy_from(&self.decoded.posteriors);
+        self.probabilities.copy_from(&self.passage.decoded.posteriors);
         self.probabilities.softmax(self.kernels);
         Predictions {
-            unknown: self.model.policy.decide(&self.assessment, &self.decoded).tokens,
+            unknown: self.model.policy.decide(&self.assessment, &self.passage.decoded).tokens,
             probabilities: self.probabilities.rows().filter_map(largest).map(|(_, p)| p).collect(),
         }
     }

@@ -99,12 +99,13 @@ impl Worker {
     pub(super) fn signals(&self) -> Option<Signals> {
         let Model { features, .. } = &self.model;
         let (lexicon, wordings) = (features.lexicon.as_ref()?, features.wordings.as_ref()?);
-        let tokens = &self.encoded.tokens[..];
-        let novelty: Vec<_> = self.decoded.spans.iter().map(|span| self.novelty(span)).collect();
-        let spans: Vec<_> = self.decoded.spans.iter().map(|span| (span.slot, span.start, span.end)).collect();
+        let tokens = &self.passage.encoded.tokens[..];
+        let novelty: Vec<_> = self.passage.decoded.spans.iter().map(|span| self.novelty(span)).collect();
+        let spans: Vec<_> =
+            self.passage.decoded.spans.iter().map(|span| (span.slot, span.start, span.end)).collect();
         let intent = self.likeliest_intent().unwrap_or_default();
         let wording = wordings.compare(tokens.iter().map(|token| token.word), &spans, intent);
-        Some(Signals::of(&self.decoded, tokens, &novelty, lexicon, wording))
+        Some(Signals::of(&self.passage.decoded, tokens, &novelty, lexicon, wording))
     }
 
     /// Reads an utterance and compares the reading with what is right.
@@ -117,7 +118,7 @@ impl Worker {
             let slot = features.labels.slot(found.slot);
             gold.iter().any(|span| (span.start, span.end, &*span.slot) == (found.start, found.end, &**slot))
         };
-        let spans: Vec<bool> = self.decoded.spans.iter().map(is_gold).collect();
+        let spans: Vec<bool> = self.passage.decoded.spans.iter().map(is_gold).collect();
         let is_free = |range: &std::ops::Range<usize>| {
             !gold.iter().any(|span| span.start < range.end && range.start < span.end)
         };

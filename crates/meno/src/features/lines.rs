@@ -18,18 +18,23 @@ impl Lines {
         if text.len() >= u32::MAX as usize {
             return None;
         }
-        let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(end, _)| end as u32);
-        let starts: Arc<[u32]> =
-            std::iter::once(0).chain(ends.map(|end| end + 1)).chain([text.len() as u32 + 1]).collect();
-        let n_lines = starts.len() - 1;
-        let mut lines = Lines { text, starts, slots: Arc::default() };
+        let n_lines = text.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let mut starts = Vec::with_capacity(n_lines + 1);
         let mut slots = vec![0; (2 * n_lines).next_power_of_two()];
-        for line in 0..n_lines as u32 {
-            let slot = lines.slot(&slots, lines.name(line));
+        let mut key = START;
+        starts.push(0);
+        for (at, &byte) in text.iter().chain(b"\n").enumerate() {
+            if byte != b'\n' {
+                key = add(key, byte);
+                continue;
+            }
+            starts.push(at as u32 + 1);
+            let line = starts.len() as u32 - 2;
+            let slot = slot(text, &starts, &slots, key, name(text, &starts, line));
             slots[slot] = line + 1;
+            key = START;
         }
-        lines.slots = slots.into();
-        Some(lines)
+        Some(Lines { text, starts: starts.into(), slots: slots.into() })
     }
 
     /// How many lines there are.
@@ -39,31 +44,32 @@ impl Lines {
 
     /// The number of the line with a name; the last if there are several.
     pub(super) fn find(&self, name: &str) -> Option<u32> {
-        self.slots[self.slot(&self.slots, name.as_bytes())].checked_sub(1)
-    }
-
-    fn name(&self, line: u32) -> &'static [u8] {
-        let line = line as usize;
-        &self.text[self.starts[line] as usize..self.starts[line + 1] as usize - 1]
-    }
-
-    /// Where a name is, or where there is room for it.
-    fn slot(&self, slots: &[u32], name: &[u8]) -> usize {
-        let mask = slots.len() - 1;
-        let mut slot = hash(name) as usize & mask;
-        while slots[slot] != 0 && self.name(slots[slot] - 1) != name {
-            slot = (slot + 1) & mask;
-        }
-        slot
+        let key = name.bytes().fold(START, add);
+        self.slots[slot(self.text, &self.starts, &self.slots, key, name.as_bytes())].checked_sub(1)
     }
 }
 
-/// FNV-1a with 64 bits, the upper ones folded into the lower ones.
-fn hash(bytes: &[u8]) -> u64 {
-    let hash = bytes.iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
-    });
-    hash ^ (hash >> 32)
+fn name<'t>(text: &'t [u8], starts: &[u32], line: u32) -> &'t [u8] {
+    let line = line as usize;
+    &text[starts[line] as usize..starts[line + 1] as usize - 1]
+}
+
+/// Where a name with a key is, or where there is room for it.
+fn slot(text: &[u8], starts: &[u32], slots: &[u32], key: u64, wanted: &[u8]) -> usize {
+    let mask = slots.len() - 1;
+    // The upper bits are folded into the lower ones.
+    let mut slot = (key ^ (key >> 32)) as usize & mask;
+    while slots[slot] != 0 && name(text, starts, slots[slot] - 1) != wanted {
+        slot = (slot + 1) & mask;
+    }
+    slot
+}
+
+/// FNV-1a, of 64 bits.
+const START: u64 = 0xCBF2_9CE4_8422_2325;
+
+fn add(key: u64, byte: u8) -> u64 {
+    (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
 }
 
 #[cfg(test)]

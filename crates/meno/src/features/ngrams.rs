@@ -125,9 +125,11 @@ impl Ngrams {
 fn weigh(idf: &[f32], counts: &[Vec<(u32, u32)>; KINDS]) -> Bag {
     let mut bag = Bag::new();
     for (idf, counts) in idf.chunks_exact(BUCKETS).zip(counts) {
-        let weight = |&(bucket, n): &(u32, u32)| (1.0 + (n as f32).ln()) * idf[bucket as usize];
-        let length = counts.iter().map(|count| weight(count).powi(2)).sum::<f32>().sqrt();
-        bag.extend(counts.iter().map(|count| (count.0, weight(count) / length)));
+        let first = bag.len();
+        let weight = |&(bucket, n): &(u32, u32)| (bucket, (1.0 + (n as f32).ln()) * idf[bucket as usize]);
+        bag.extend(counts.iter().map(weight));
+        let length = bag[first..].iter().map(|(_, weight)| weight.powi(2)).sum::<f32>().sqrt();
+        bag[first..].iter_mut().for_each(|(_, weight)| *weight /= length);
     }
     bag
 }

@@ -86,6 +86,9 @@ pub fn largest(values: &[f32]) -> Option<(u32, f32)> {
 pub(crate) fn top(values: &[f32], n: usize) -> Vec<(u32, f32)> {
     let mut top: Vec<(u32, f32)> = Vec::with_capacity(n + 1);
     for (i, &value) in (0..).zip(values) {
+        if top.len() == n && top.last().is_some_and(|&(_, lowest)| lowest >= value) {
+            continue;
+        }
         let at = top.partition_point(|&(_, other)| other >= value);
         if at < n {
             top.truncate(n - 1);

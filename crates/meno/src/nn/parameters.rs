@@ -181,6 +181,16 @@ impl Parameters {
         }
     }
 
+    /// Sets a tensor to values row by row, without padding.
+    pub(crate) fn set(&mut self, tensor: Tensor, values: &[f32]) {
+        for (row, values) in values.chunks_exact(tensor.columns.max(1)).enumerate() {
+            for (panel, values) in values.chunks(LANES).enumerate() {
+                let at = tensor.position(row, panel * LANES);
+                self.0[at..at + values.len()].copy_from_slice(values);
+            }
+        }
+    }
+
     /// A tensor's values row by row, without padding.
     pub fn values(&self, tensor: Tensor) -> Vec<f32> {
         values(&self.0, tensor)

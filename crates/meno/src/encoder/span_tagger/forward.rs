@@ -1,5 +1,6 @@
 //! The forward pass: from words and their forms to logits.
 
+use std::mem::take;
 use std::sync::OnceLock;
 
 use super::{PreparedTagger, SpanTagger, TaggerWorkspace, WINDOW};
@@ -29,54 +30,57 @@ impl SpanTagger {
             w.words[row] = token.word;
             w.forms[row] = w.distinct.binary_search(&token.form).expect("listed above") as u32;
         }
-        self.spell(kernels, parameters, forms, w);
+        let distinct = take(&mut w.distinct);
+        self.spell(kernels, parameters, distinct.iter().map(|&form| &forms[form as usize]), w);
+        w.distinct = distinct;
         self.embed(kernels, parameters, dropout.as_deref_mut(), w);
         let x = Rows { data: &w.x, n: w.batch.words(), row: row_of(self.shape.input()) };
         self.lstm.project(kernels, parameters, x, &mut w.lstm.gates);
         self.understand(kernels, parameters, [None, None], dropout, w);
     }
 
-    /// Logits for one utterance that is not empty: the same as [`SpanTagger::forward`] gives without dropout, sooner.
+    /// Logits for utterances of falling length with their forms, none of them empty: the same as [`SpanTagger::forward`] gives
+    /// without dropout, sooner.
     pub(crate) fn infer(
         &self,
         kernels: Kernels,
         parameters: &[f32],
         prepared: &PreparedTagger,
-        tokens: &[Token],
-        forms: &[Form],
+        utterances: &[(&[Token], &[Form])],
         w: &mut TaggerWorkspace,
     ) {
         let row = self.lstm.gates_row();
+        w.batch.pack(utterances.iter().map(|(tokens, _)| tokens.len()));
         w.late.clear();
-        w.late.extend((0..tokens.len()).filter(|&i| prepared.gates(tokens[i].word).is_none()));
-        w.distinct.clear();
-        w.distinct.extend(w.late.iter().map(|&i| tokens[i].form));
-        w.distinct.sort_unstable();
-        w.distinct.dedup();
-        self.spell(kernels, parameters, forms, w);
-        w.batch.pack(std::iter::once(tokens.len()));
+        let mut late_forms = Vec::new();
+        let gates = w.lstm.gates.reserve(w.batch.words() * row);
+        let tokens =
+            utterances.iter().flat_map(|(tokens, forms)| tokens.iter().map(move |token| (token, forms)));
+        for ((token, forms), &time_row) in tokens.zip(w.batch.time_rows()) {
+            match prepared.gates(token.word) {
+                Some(known) => gates[time_row * row..][..row].copy_from_slice(known),
+                None => {
+                    w.late.push((time_row, token.word));
+                    late_forms.push(&forms[token.form as usize]);
+                }
+            }
+        }
+        self.spell(kernels, parameters, late_forms.into_iter(), w);
         // Words that are not prepared go through the large matrix together.
         let (embedding, form, input_row) =
             (self.shape.embedding, self.shape.form(), row_of(self.shape.input()));
         let x = w.x.reserve(w.late.len() * input_row);
-        for (x, &i) in x.chunks_exact_mut(input_row).zip(&w.late) {
-            let distinct = w.distinct.binary_search(&tokens[i].form).expect("listed above");
-            x[..embedding].copy_from_slice(self.embedding.row(parameters, tokens[i].word as usize));
-            x[embedding..embedding + form].copy_from_slice(&w.form_rows[distinct * form..][..form]);
+        for ((x, (_, word)), form_row) in
+            x.chunks_exact_mut(input_row).zip(&w.late).zip(w.form_rows.chunks_exact(form))
+        {
+            x[..embedding].copy_from_slice(self.embedding.row(parameters, *word as usize));
+            x[embedding..embedding + form].copy_from_slice(form_row);
         }
         let x = Rows { data: x, n: w.late.len(), row: input_row };
         self.lstm.project(kernels, parameters, x, &mut w.late_gates);
-        for (&i, gates) in w.late.iter().zip(w.late_gates.chunks_exact(row)) {
-            prepared.keep(tokens[i].word, gates);
-        }
-        let to = w.lstm.gates.reserve(tokens.len() * row);
-        let mut late = w.late.iter().zip(w.late_gates.chunks_exact(row)).peekable();
-        for (i, (to, token)) in to.chunks_exact_mut(row).zip(tokens).enumerate() {
-            let from = match late.next_if(|(late, _)| **late == i) {
-                Some((_, gates)) => gates,
-                None => prepared.gates(token.word).expect("all others are listed as late"),
-            };
-            to.copy_from_slice(from);
+        for (&(time_row, word), late) in w.late.iter().zip(w.late_gates.chunks_exact(row)) {
+            prepared.keep(word, late);
+            w.lstm.gates[time_row * row..][..row].copy_from_slice(late);
         }
         self.understand(kernels, parameters, prepared.bf16.each_ref().map(Option::as_ref), None, w);
     }
@@ -95,13 +99,19 @@ impl SpanTagger {
     }
 
     /// What the forms of words say.
-    fn spell(&self, kernels: Kernels, parameters: &[f32], forms: &[Form], w: &mut TaggerWorkspace) {
+    fn spell<'f>(
+        &self,
+        kernels: Kernels,
+        parameters: &[f32],
+        forms: impl ExactSizeIterator<Item = &'f Form> + Clone,
+        w: &mut TaggerWorkspace,
+    ) {
         let (filters, width, form_width) = (self.shape.filters, self.shape.character, self.shape.form());
         w.characters.clear();
         w.starts.clear();
-        for &form in &w.distinct {
+        for form in forms.clone() {
             w.starts.push(w.characters.len());
-            w.characters.extend_from_slice(&forms[form as usize].characters);
+            w.characters.extend_from_slice(&form.characters);
         }
         w.starts.push(w.characters.len());
         let table = self.characters.of(parameters);
@@ -113,9 +123,9 @@ impl SpanTagger {
         w.filtered.reserve(n * filters);
         let windows = Rows { data: &w.embedded, n, row: width };
         self.filters.forward(kernels, parameters, windows, RowsMut { data: &mut w.filtered, row: filters });
-        w.highest.resize(w.distinct.len() * filters, 0);
-        let rows = w.form_rows.reserve(w.distinct.len() * form_width);
-        for (i, &form) in w.distinct.iter().enumerate() {
+        w.highest.resize(forms.len() * filters, 0);
+        let rows = w.form_rows.reserve(forms.len() * form_width);
+        for (i, form) in forms.enumerate() {
             let (row, vector) = rows[i * form_width..][..form_width].split_at_mut(filters);
             let highest = &mut w.highest[i * filters..][..filters];
             let first = w.starts[i];
@@ -130,7 +140,7 @@ impl SpanTagger {
                 }
             }
             row.iter_mut().for_each(|x| *x = x.max(0.0));
-            vector.copy_from_slice(&forms[form as usize].vector);
+            vector.copy_from_slice(&form.vector);
         }
     }
 

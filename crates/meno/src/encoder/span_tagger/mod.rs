@@ -123,8 +123,8 @@ pub(crate) struct TaggerWorkspace {
     form_rows: Buffer,
     x: Buffer,
     x_factors: Buffer,
-    /// Which words of an utterance were not prepared, and what they give to the gates.
-    late: Vec<usize>,
+    /// The time-major rows of words that were not prepared, with their ids, and what they give to the gates.
+    late: Vec<(usize, u32)>,
     late_gates: Buffer,
     lstm: BiLstmState,
     /// What enters the upper layer.

@@ -60,19 +60,27 @@ impl SpanTaggerSession {
         self.prepared.gates(word).is_none()
     }
 
-    pub(crate) fn emit(&mut self, tokens: &[Token], forms: &[Form]) -> &Emissions {
+    /// The emissions of utterances of falling length, with their forms, all at once.
+    pub(crate) fn emit(
+        &mut self,
+        utterances: &[(&[Token], &[Form])],
+        mut each: impl FnMut(usize, &Emissions),
+    ) {
         let SpanTaggerEncoder { network, parameters, .. } = &*self.encoder;
         let w = &mut self.workspace;
-        network.infer(self.kernels, parameters, &self.prepared, tokens, forms, w);
-        let Emissions { tags, intents } = &mut self.emissions;
-        intents.clear();
-        intents.extend_from_slice(network.intent_logits(w).next().unwrap_or(&[]));
-        if let Tags::Spans { boundaries, slots, .. } = tags {
-            boundaries.clear();
-            boundaries.extend(network.boundary_logits(w));
-            slots.clear(network.shape().slots);
-            slots.extend(network.slot_logits(w));
+        network.infer(self.kernels, parameters, &self.prepared, utterances, w);
+        let (mut boundary_logits, mut slot_logits) = (network.boundary_logits(w), network.slot_logits(w));
+        for (utterance, intent_logits) in network.intent_logits(w).enumerate() {
+            let n_words = utterances[utterance].0.len();
+            self.emissions.intents.clear();
+            self.emissions.intents.extend_from_slice(intent_logits);
+            if let Tags::Spans { boundaries, slots, .. } = &mut self.emissions.tags {
+                boundaries.clear();
+                boundaries.extend(boundary_logits.by_ref().take(n_words));
+                slots.clear(network.shape().slots);
+                slots.extend(slot_logits.by_ref().take(n_words));
+            }
+            each(utterance, &self.emissions);
         }
-        &self.emissions
     }
 }

@@ -155,12 +155,27 @@ fn check_alone_and_in_a_batch(network: &SpanTagger, parameters: &[f32]) {
         let (mut together, mut alone) = (TaggerWorkspace::default(), TaggerWorkspace::default());
         let tokens = utterances.tokens.iter().map(Vec::as_slice);
         network.forward(kernels, parameters, tokens, &utterances.forms, None, &mut together);
+        let all: Vec<_> =
+            utterances.tokens.iter().map(|tokens| (&tokens[..], &utterances.forms[..])).collect();
+        let n_words = utterances.tokens.iter().map(Vec::len).sum();
+        let prepared = [0, 10, 30].map(|n| network.prepare(parameters, n));
+        for prepared in prepared.iter().chain(&prepared) {
+            let mut inferred = TaggerWorkspace::default();
+            network.infer(kernels, parameters, prepared, &all, &mut inferred);
+            assert_eq!(
+                bits(network, &together, 0, n_words),
+                bits(network, &inferred, 0, n_words),
+                "{kernels:?}"
+            );
+            let intents = |w| network.intent_logits(w).flatten().map(|x| x.to_bits()).collect::<Vec<_>>();
+            assert_eq!(intents(&together), intents(&inferred), "{kernels:?}");
+        }
         let prepared = [0, 10, 30].map(|n| network.prepare(parameters, n));
         let mut first = 0;
         for tokens in &utterances.tokens {
             // What is said twice is prepared the second time.
             for prepared in prepared.iter().chain(&prepared) {
-                network.infer(kernels, parameters, prepared, tokens, &utterances.forms, &mut alone);
+                network.infer(kernels, parameters, prepared, &[(tokens, &utterances.forms)], &mut alone);
                 let (expected, found) =
                     (bits(network, &together, first, tokens.len()), bits(network, &alone, 0, tokens.len()));
                 assert_eq!(expected, found, "{kernels:?}, {} words", tokens.len());
