@@ -316,7 +316,7 @@ impl Access {
         if tokens.as_ref().is_some_and(|tokens| tokens.0.is_empty()) {
             return Err(Error::Access {
                 problem: "there is no token".to_owned(),
-                hint: "`meno token NAME RIGHTS --tokens FILE` makes one".to_owned(),
+                hint: "make one for each who may ask".to_owned(),
             });
         }
         let (tokens, anybody) = (RwLock::new(tokens), Arc::new(Caller::trusted(owner)));
