@@ -1,12 +1,13 @@
 //! Threads that run the model, fed by one bounded queue that is fair to callers ([`Lanes`]).
 //!
-//! A job enters as a closure over a [`Context`], with who asks and about how many words it reads; its answer leaves by a channel. What
-//! nobody waits for any more is not begun, and large requests come in parts, so that this is soon noticed. Each thread has the workers of one model on its
-//! stack. When there is another model they finish the job they have, and the next one runs on the new model.
+//! A job enters as a closure over a [`Context`], with who asks and about how many words it reads; its answer leaves by a channel. Texts
+//! that wait together are annotated together, which is faster and gives the same bits. What nobody waits for any more is not begun, and large
+//! requests come in parts, so that this is soon noticed. Each thread has the workers of one model on its stack. When there is another model they
+//! finish the job they have, and the next one runs on the new model.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use meno::decision::Policy;
 use meno::engine::Tokenization;
 use meno::memory::Remembered;
 use meno::syntax::{Parse, Syntax, SyntaxWorker};
-use meno::{Error, Model, Result, Worker};
+use meno::{Annotation, Error, Model, Result, Worker};
 use meno_store::{Memory, now};
 use tokio::sync::oneshot;
 
@@ -69,13 +70,53 @@ impl Context<'_> {
     }
 }
 
-type Job = Box<dyn FnOnce(&mut Context<'_>) + Send>;
+struct Job {
+    /// Gone when nobody waits for it any more.
+    waits: Weak<()>,
+    task: Task,
+}
+
+enum Task {
+    Work(Box<dyn FnOnce(&mut Context<'_>) + Send>),
+    /// What is done with the annotations of texts.
+    Texts(Vec<String>, Tokenization, Box<dyn FnOnce(&mut Context<'_>, Vec<Annotation<'_>>) + Send>),
+}
+
+impl Task {
+    /// How its texts are read, if it is nothing but that.
+    fn reading(&self) -> Option<Tokenization> {
+        match self {
+            Task::Work(_) => None,
+            Task::Texts(_, reading, _) => Some(*reading),
+        }
+    }
+}
+
+/// So many requests are annotated together at most; more would not be faster, and the first would wait for the last.
+const TOGETHER: usize = 32;
 
 /// Who asks, as far as turns go.
 pub(crate) type CallerId = u64;
 
+/// Whose turn a job needs.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn {
+    pub caller: CallerId,
+    /// About how many words it reads.
+    pub words: u32,
+    /// Whether it is the first of its request: parts of a request are not refused after others were answered.
+    pub is_first: bool,
+}
+
+impl Turn {
+    pub fn new(caller: CallerId, words: u32) -> Self {
+        Turn { caller, words, is_first: true }
+    }
+}
+
 struct Queue {
     jobs: Lanes<CallerId, Job>,
+    n_threads: usize,
     /// Heavy jobs under way.
     n_heavy: usize,
     /// How many there may be: one thread is left for everybody else.
@@ -94,8 +135,8 @@ struct Shared {
 
 /// What a thread does next.
 enum Next {
-    /// A job, and whether it is heavy.
-    Job(Job, bool),
+    /// A job, or some whose texts are read alike, and whether it is heavy.
+    Jobs(Vec<Job>, bool),
     /// There is another model.
     Renew,
     End,
@@ -120,6 +161,7 @@ impl Engine {
     ) -> Result<Engine> {
         let queue = Queue {
             jobs: Lanes::new(),
+            n_threads,
             n_heavy: 0,
             max_heavy: (n_threads - 1).max(1),
             model: Arc::new(model),
@@ -144,29 +186,36 @@ impl Engine {
     /// Runs some work on one of the threads, when it is the caller's turn; it reads about so many words.
     pub async fn run<T: Send + 'static>(
         &self,
-        caller: CallerId,
-        words: u32,
+        turn: Turn,
         work: impl FnOnce(&mut Context<'_>) -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        self.demand_room(caller)?;
-        self.go_on(caller, words, work).await
+        self.wait(turn, |sender| Task::Work(Box::new(move |context| drop(sender.send(work(context)))))).await
     }
 
-    /// The same for what was let in already: a part of a request is not refused after others were answered.
-    pub async fn go_on<T: Send + 'static>(
+    /// As [`Engine::run`], of what the model says of some texts; those of several callers are read together.
+    pub async fn annotate<T: Send + 'static>(
         &self,
-        caller: CallerId,
-        words: u32,
-        work: impl FnOnce(&mut Context<'_>) -> T + Send + 'static,
+        turn: Turn,
+        texts: Vec<String>,
+        reading: Tokenization,
+        work: impl FnOnce(&mut Context<'_>, Vec<Annotation<'_>>) -> T + Send + 'static,
     ) -> Result<T, Problem> {
+        self.wait(turn, |sender| {
+            let answer = move |context: &mut Context<'_>, annotations: Vec<Annotation<'_>>| {
+                drop(sender.send(work(context, annotations)));
+            };
+            Task::Texts(texts, reading, Box::new(answer))
+        })
+        .await
+    }
+
+    async fn wait<T>(&self, turn: Turn, task: impl FnOnce(oneshot::Sender<T>) -> Task) -> Result<T, Problem> {
+        if turn.is_first {
+            self.demand_room(turn.caller)?;
+        }
         let (sender, receiver) = oneshot::channel();
-        let job = Box::new(move |context: &mut Context<'_>| {
-            // Nobody waits if the connection is gone.
-            if !sender.is_closed() {
-                let _ = sender.send(work(context));
-            }
-        });
-        self.push(caller, words, job)?;
+        let waits = Arc::new(());
+        self.push(turn, Job { waits: Arc::downgrade(&waits), task: task(sender) })?;
         match tokio::time::timeout(self.timeout, receiver).await {
             Ok(answer) => answer.map_err(|_| Problem::mistake()),
             Err(_) => Err(Problem::new(Code::TooSlow, "there was no time for it", "try again later")),
@@ -185,12 +234,12 @@ impl Engine {
         Err(Problem::new(Code::Busy, message, "try again later, or send several texts at once"))
     }
 
-    fn push(&self, caller: CallerId, words: u32, job: Job) -> Result<(), Problem> {
+    fn push(&self, turn: Turn, job: Job) -> Result<(), Problem> {
         let mut queue = self.shared.lock();
         if queue.is_closed {
             return Err(Problem::new(Code::Stopped, "the model was stopped", "it does not answer again"));
         }
-        queue.jobs.push(caller, words, job);
+        queue.jobs.push(turn.caller, turn.words, job);
         let is_awaited = queue.n_idle > 0;
         drop(queue);
         if is_awaited {
@@ -246,8 +295,8 @@ impl Shared {
             loop {
                 match self.next(loaded.generation) {
                     // A worker may be left in any state by a panic, so there is to be a new one.
-                    Next::Job(job, is_heavy) => {
-                        let done = catch_unwind(AssertUnwindSafe(|| job(&mut context)));
+                    Next::Jobs(jobs, is_heavy) => {
+                        let done = catch_unwind(AssertUnwindSafe(|| do_all(jobs, &mut context)));
                         if is_heavy {
                             self.lock().n_heavy -= 1;
                             self.news.notify_one();
@@ -270,9 +319,10 @@ impl Shared {
                 return Next::Renew;
             }
             let may_be_heavy = queue.n_heavy < queue.max_heavy;
-            if let Some((job, is_heavy)) = queue.jobs.pop(may_be_heavy) {
+            if let Some((job, is_heavy)) = queue.jobs.pop(|is_heavy, _| may_be_heavy || !is_heavy) {
                 queue.n_heavy += usize::from(is_heavy);
-                return Next::Job(job, is_heavy);
+                let more = if is_heavy { Vec::new() } else { queue.alike(&job) };
+                return Next::Jobs(std::iter::once(job).chain(more).collect(), is_heavy);
             }
             // What is left then is heavy, and others see to it.
             if queue.is_closed && (queue.jobs.len() == 0 || queue.n_heavy > 0) {
@@ -282,5 +332,36 @@ impl Shared {
             queue = self.news.wait(queue).unwrap_or_else(PoisonError::into_inner);
             queue.n_idle -= 1;
         }
+    }
+}
+
+impl Queue {
+    /// This thread's share of the jobs whose texts can be read together with those of a job.
+    fn alike(&mut self, job: &Job) -> Vec<Job> {
+        let Some(reading) = job.task.reading() else { return Vec::new() };
+        let share = self.jobs.len().div_ceil(self.n_threads).min(TOGETHER - 1);
+        let is_alike = |is_heavy: bool, job: &Job| !is_heavy && job.task.reading() == Some(reading);
+        std::iter::from_fn(|| self.jobs.pop(is_alike)).take(share).map(|(job, _)| job).collect()
+    }
+}
+
+/// Does jobs for which somebody waits: one, or some whose texts are read alike.
+fn do_all(jobs: Vec<Job>, context: &mut Context<'_>) {
+    let (mut texts, mut answers, mut tokenization) = (Vec::new(), Vec::new(), None);
+    for job in jobs.into_iter().filter(|job| job.waits.strong_count() > 0) {
+        match job.task {
+            Task::Work(work) => work(context),
+            Task::Texts(some, reading, answer) => {
+                tokenization = Some(reading);
+                answers.push((some.len(), answer));
+                texts.extend(some);
+            }
+        }
+    }
+    let Some(reading) = tokenization else { return };
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut annotations = context.worker.annotate_all(&texts, reading).into_iter();
+    for (n, answer) in answers {
+        answer(context, annotations.by_ref().take(n).collect());
     }
 }

@@ -49,16 +49,15 @@ impl<K: Clone + Eq + Hash, T> Lanes<K, T> {
         self.len += 1;
     }
 
-    /// The next job and whether it is heavy; none that is, if there are enough of these under way.
-    pub fn pop(&mut self, may_be_heavy: bool) -> Option<(T, bool)> {
-        let is_fit =
-            |lane: &Lane<T>| may_be_heavy || lane.jobs.front().is_some_and(|(cost, _)| *cost < HEAVY);
+    /// The next job of those that are fit to be taken, by whether they are heavy and by what they are; and whether it is heavy.
+    pub fn pop(&mut self, is_fit: impl Fn(bool, &T) -> bool) -> Option<(T, bool)> {
         let mut n_unfit = 0;
         while n_unfit < self.turns.len() {
             let caller = self.turns.front()?;
             let lane = self.lanes.get_mut(caller).expect("whoever has a turn has a lane");
-            let &(cost, _) = lane.jobs.front().expect("a lane has jobs");
-            if !is_fit(lane) {
+            let (cost, job) = lane.jobs.front().expect("a lane has jobs");
+            let cost = *cost;
+            if !is_fit(cost >= HEAVY, job) {
                 n_unfit += 1;
                 self.turns.rotate_left(1);
                 continue;
@@ -94,7 +93,7 @@ mod tests {
         (0..3).for_each(|i| lanes.push("ben", 10, 1000 + i));
         lanes.push("anna", 10, 2000);
         assert_eq!((lanes.len(), lanes.len_of(&"eve"), lanes.len_of(&"nobody")), (104, 100, 0));
-        let order: Vec<i32> = std::iter::from_fn(|| lanes.pop(true)).map(|(job, _)| job).collect();
+        let order: Vec<i32> = std::iter::from_fn(|| lanes.pop(|_, _| true)).map(|(job, _)| job).collect();
         assert_eq!(order.len(), 104);
         let place = |job: i32| order.iter().position(|&found| found == job).unwrap();
         assert!([1000, 1001, 1002, 2000].into_iter().all(|job| place(job) < 5), "{order:?}");
@@ -106,7 +105,8 @@ mod tests {
         let mut lanes = Lanes::new();
         (0..400).for_each(|_| lanes.push("small", 16, 16));
         (0..100).for_each(|_| lanes.push("large", 160, 160));
-        let taken: Vec<i32> = std::iter::from_fn(|| lanes.pop(true)).map(|(job, _)| job).take(220).collect();
+        let taken: Vec<i32> =
+            std::iter::from_fn(|| lanes.pop(|_, _| true)).map(|(job, _)| job).take(220).collect();
         let of = |cost: i32| taken.iter().filter(|found| **found == cost).copied().sum::<i32>();
         assert!((of(16) - of(160)).abs() <= 320, "{} against {}", of(16), of(160));
     }
@@ -115,12 +115,12 @@ mod tests {
     fn heavy_jobs_wait_while_there_are_enough_of_them() {
         let mut lanes = Lanes::new();
         lanes.push("eve", 5000, 1);
-        assert_eq!(lanes.pop(false), None);
+        assert_eq!(lanes.pop(|is_heavy, _| !is_heavy), None);
         lanes.push("anna", 9, 2);
-        assert_eq!(lanes.pop(false), Some((2, false)));
-        assert_eq!(lanes.pop(false), None);
-        assert_eq!(lanes.pop(true), Some((1, true)));
-        assert_eq!(lanes.pop(true), None);
+        assert_eq!(lanes.pop(|is_heavy, _| !is_heavy), Some((2, false)));
+        assert_eq!(lanes.pop(|is_heavy, _| !is_heavy), None);
+        assert_eq!(lanes.pop(|_, _| true), Some((1, true)));
+        assert_eq!(lanes.pop(|_, _| true), None);
         assert_eq!(lanes.len(), 0);
     }
 }

@@ -312,6 +312,10 @@ pub fn serve(config: Config, started: impl FnOnce(SocketAddr)) -> Result<()> {
     Server::bind(config)?.run_and_tell(started)
 }
 
+/// That a file is larger than it may be, on Linux, macOS and the BSDs.
+#[cfg(unix)]
+const SIGXFSZ: i32 = 25;
+
 /// What the system may tell the server; handled from when this is made.
 #[cfg(unix)]
 struct Signals([std::io::Result<tokio::signal::unix::Signal>; 3]);
@@ -320,6 +324,8 @@ struct Signals([std::io::Result<tokio::signal::unix::Signal>; 3]);
 impl Signals {
     fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
+        // A file that may not grow any more is an error like a full disk; by default it ends the program.
+        let _ = signal(SignalKind::from_raw(SIGXFSZ));
         Signals([SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal))
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
+use meno::Annotation;
 use meno::decision::Policy;
 use meno::engine::Tokenization;
 use meno::memory::Remembered;
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::access::{By, Caller, Right};
-use crate::engine::Context;
+use crate::engine::{Context, Turn};
 use crate::extract::{Json, demand_short};
 use crate::problem::{Code, Problem};
 use crate::stream::{self, Source};
@@ -175,30 +176,44 @@ impl Source for Batch {
         let (is_one, is_first) = (self.is_one, !self.is_begun);
         (self.is_begun, self.is_ended) = (true, self.texts.is_empty());
         let (is_last, how, owner) = (self.is_ended, self.how.clone(), self.caller.owner.clone());
-        let work = move |context: &mut Context<'_>| {
-            let policy = policy(context, how.stated)?;
-            let mut json = Vec::with_capacity(512 * part.len());
-            if is_first && !is_one {
-                json.extend_from_slice(b"{\"annotations\":[");
-            }
-            for (idx, text) in part.iter().enumerate() {
-                if idx > 0 || !is_first {
-                    json.push(b',');
+        let reading = how.reading;
+        let complete =
+            move |context: &mut Context<'_>, policy: Option<&Policy>, said: Vec<Annotation<'_>>| {
+                let mut json = Vec::with_capacity(512 * said.len());
+                if is_first && !is_one {
+                    json.extend_from_slice(b"{\"annotations\":[");
                 }
-                let mut remembered = context.annotate(policy.as_ref(), text, how.reading, owner.user());
-                context.worker.model().resolve_remembered(&mut remembered, how.shape, || how.clock.now());
-                write(&mut json, remembered, how.has_syntax.then_some(&mut *context));
-            }
-            if is_last && !is_one {
-                json.extend_from_slice(b"]}");
-            }
-            Ok::<_, Problem>(json)
-        };
+                for (idx, annotation) in said.into_iter().enumerate() {
+                    if idx > 0 || !is_first {
+                        json.push(b',');
+                    }
+                    let Context { memory, worker, .. } = context;
+                    let mut remembered = memory.complete(worker, policy, annotation, reading, owner.user());
+                    worker.model().resolve_remembered(&mut remembered, how.shape, || how.clock.now());
+                    write(&mut json, remembered, how.has_syntax.then_some(&mut *context));
+                }
+                if is_last && !is_one {
+                    json.extend_from_slice(b"]}");
+                }
+                json
+            };
         self.app.access.charge(&self.caller, words);
-        let (engine, id) = (&self.app.engine, self.caller.id);
-        let json =
-            if is_first { engine.run(id, words, work).await } else { engine.go_on(id, words, work).await };
-        json?.map(Some)
+        let turn = Turn { caller: self.caller.id, words, is_first };
+        let engine = &self.app.engine;
+        if self.how.stated == (None, None) {
+            let answer =
+                move |context: &mut Context<'_>, said: Vec<Annotation<'_>>| complete(context, None, said);
+            return engine.annotate(turn, part, reading, answer).await.map(Some);
+        }
+        let stated = self.how.stated;
+        let work = move |context: &mut Context<'_>| {
+            let policy = policy(context, stated)?;
+            let texts: Vec<&str> = part.iter().map(String::as_str).collect();
+            let by = policy.as_ref().unwrap_or(context.worker.model().policy()).clone();
+            let said = context.worker.annotate_all_by(&by, &texts, reading);
+            Ok(complete(context, policy.as_ref(), said))
+        };
+        engine.run(turn, work).await?.map(Some)
     }
 }
 

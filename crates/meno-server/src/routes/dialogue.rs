@@ -15,7 +15,7 @@ use super::annotate::{self, ShapeName};
 use super::concepts::ids;
 use crate::access::{By, Right, name as name_of};
 use crate::audit::Deed;
-use crate::engine::Context;
+use crate::engine::{Context, Turn as QueueTurn};
 use crate::extract::{Json, blocking, demand_short};
 use crate::problem::{Code, Problem};
 use crate::trail::Trail;
@@ -102,7 +102,8 @@ pub(crate) async fn turn(
         annotate::write(&mut annotation, turn.heard, None);
         Ok::<_, Problem>((turn.state, raw(&turn.reply), annotation, edits))
     };
-    let (after, reply, annotation, edits) = app.engine.run(caller.id, n_words, work).await??;
+    let (after, reply, annotation, edits) =
+        app.engine.run(QueueTurn::new(caller.id, n_words), work).await??;
     // If it cannot be learnt, the turn has not happened.
     let changes: Vec<Change> = match edits.is_empty() {
         true => Vec::new(),

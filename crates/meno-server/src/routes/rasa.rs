@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 
 use super::annotate::n_words;
 use crate::access::{By, Right};
-use crate::engine::Context;
+use crate::engine::{Context, Turn};
 use crate::extract::{AnyJson, demand_short};
 use crate::problem::Problem;
 use crate::{App, reply, schema};
@@ -114,7 +114,7 @@ pub(crate) async fn parse(
         };
         serde_json::to_vec(&parsed).expect("annotations are plain data")
     };
-    let json = app.engine.run(id, n_words, work).await?;
+    let json = app.engine.run(Turn::new(id, n_words), work).await?;
     Ok(said.with(reply::json(StatusCode::OK, json)))
 }
 
