@@ -52,9 +52,13 @@ fn counts<'w>(words: impl Iterator<Item = &'w str> + Clone) -> [Vec<(u32, u32)>;
         padded.extend([" ", word, " "]);
         starts.clear();
         starts.extend(padded.char_indices().map(|(at, _)| at).chain([padded.len()]));
-        for n in 2..=5 {
-            let grams = starts.windows(n + 1).map(|at| &padded.as_bytes()[at[0]..at[n]]);
-            of_characters.extend(grams.map(|gram| bucket(hash(!START, gram.iter().copied()))));
+        let mut letters = starts.windows(2).map(|at| &padded.as_bytes()[at[0]..at[1]]);
+        while let Some(first) = letters.next() {
+            let mut key = hash(!START, first.iter().copied());
+            of_characters.extend(letters.clone().take(4).map(|letter| {
+                key = hash(key, letter.iter().copied());
+                bucket(key)
+            }));
         }
     }
     [tally(of_words), tally(of_characters)]
