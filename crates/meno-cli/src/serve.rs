@@ -72,7 +72,7 @@ pub struct Args {
     #[command(flatten)]
     limits: Limits,
     /// Write a line to standard error for every request, without what was said; json for programs.
-    #[arg(long, value_name = "FORMAT", value_enum, num_args = 0..=1, require_equals = false, default_missing_value = "text")]
+    #[arg(long, value_name = "FORMAT", value_enum, num_args = 0..=1, default_missing_value = "text")]
     log: Option<Format>,
     /// With --log, also what was said.
     #[arg(long, requires = "log")]

@@ -250,8 +250,10 @@ fn hangup_opens_the_audit_log_again() {
 fn tokens_that_are_made_at_once_are_all_kept() {
     let dir = with_model();
     let path = dir.path().join("t");
-    let make =
-        |n: usize| meno(dir.path(), &format!("token u{n} read --tokens t --days 90 --rate 20")).spawn();
+    let make = |n: usize| {
+        let args = format!("token u{n} read --tokens t --days 90 --rate 20");
+        meno(dir.path(), &args).stdout(Stdio::null()).spawn()
+    };
     let mut running: Vec<Child> = (0..8).map(|n| make(n).unwrap()).collect();
     assert!(running.iter_mut().all(|child| child.wait().unwrap().success()));
     let file = fs::read_to_string(&path).unwrap();
