@@ -59,7 +59,7 @@ pub(crate) use trust::Readings;
 /// but logs hold such lines.
 pub const MAX_WORDS: usize = 512;
 
-/// Utterances that go from stage to stage together; [`Worker::annotate_all`] is no faster with more of them.
+/// Utterances that go from stage to stage together.
 pub const BATCH: usize = 64;
 /// Of those, the most that an encoder is given at once.
 const PACKED: usize = 16;
