@@ -572,6 +572,7 @@ fn the_description_names_every_address_and_holds_together() {
             "patch /v1/concepts/{id}",
             "post /model/parse",
             "post /v1/annotate",
+            "post /v1/certificate/reload",
             "post /v1/concepts",
             "post /v1/concepts/import",
             "post /v1/concepts/undo",
