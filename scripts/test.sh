@@ -96,6 +96,9 @@ fi
 step "malformed requests"
 scripts/fuzz_server.sh 1500
 
+step "everything goes wrong at once"
+scripts/chaos.sh 45 1 "${CARGO_TARGET_DIR:-target}/debug/meno"
+
 step "the playground in a browser"
 scripts/browser_test.sh
 

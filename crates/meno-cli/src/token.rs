@@ -18,9 +18,9 @@ Examples:
   meno token --list --tokens tokens.txt             owner, rights, first digits of the hash
   curl -H 'Authorization: Bearer TOKEN' http://127.0.0.1:8080/v1/concepts
 
-Rights: read (annotate, see concepts), teach (hold dialogues, change concepts of one's own), admin (all of that for every
-owner, load another model). The file has hashes only: a token that is lost is lost, and to take one away its line is
-deleted. A server that runs reads the file again at SIGHUP.";
+Rights: read (annotate, see concepts), teach (hold dialogues, change concepts of one's own), metrics (see /metrics), admin
+(all of that for every owner, load another model). The file has hashes only: a token that is lost is lost, and to take one
+away its line is deleted. A server that runs reads the file again at SIGHUP.";
 
 /// What was typed after `meno token`.
 #[derive(clap::Args)]
@@ -29,7 +29,7 @@ pub struct Args {
     /// Whose concepts it is for; `everyone` for those that all users know.
     #[arg(value_name = "OWNER", required_unless_present = "list")]
     owner: Option<String>,
-    /// What it allows: read, teach, admin, separated by commas.
+    /// What it allows: read, teach, metrics, admin, separated by commas.
     #[arg(value_name = "RIGHTS", required_unless_present = "list")]
     rights: Option<String>,
     /// The file to add it to.

@@ -142,7 +142,7 @@ fn it_refuses_what_is_not_safe_or_not_there() {
         ("serve m --tokens none", "cannot read none", ""),
         ("serve m --tokens m", "cannot read m", "UTF-8"),
         ("serve m --store m", "m is not a concept store", ""),
-        ("token anna sing", "`sing` is no right", "read, teach and admin"),
+        ("token anna sing", "`sing` is no right", "read, teach, metrics and admin"),
         ("token * read", "`*` is no name of an owner", "anna"),
         ("token anna read --expires soon", "`soon` is no time", "2027-01-31"),
         ("token anna read --expires 2020-01-31", "expires at 2020-01-31T00:00:00Z", "to come"),

@@ -1,7 +1,7 @@
 //! Who asks, and what they may do.
 //!
-//! A token is known by its SHA-256 only: a line of a token file is `owner rights sha256`, rights among `read`, `teach` and
-//! `admin`, separated by commas, and perhaps [`Terms`]. Tokens are random and long, so a plain hash is enough; it is compared in
+//! A token is known by its SHA-256 only: a line of a token file is `owner rights sha256`, rights among `read`, `teach`,
+//! `metrics` and `admin`, separated by commas, and perhaps [`Terms`]. Tokens are random and long, so a plain hash is enough; it is compared in
 //! constant time.
 
 use std::collections::HashMap;
@@ -35,6 +35,8 @@ pub(crate) enum Right {
     Read,
     /// Hold dialogues, and change concepts of one's own.
     Teach,
+    /// See the counts of all callers together.
+    Metrics,
     /// All of that for every owner, and load another model.
     Admin,
 }
@@ -44,6 +46,7 @@ impl Right {
         match name {
             "read" => Some(Right::Read),
             "teach" => Some(Right::Teach),
+            "metrics" => Some(Right::Metrics),
             "admin" => Some(Right::Admin),
             _ => None,
         }
@@ -53,6 +56,7 @@ impl Right {
         match self {
             Right::Read => "read",
             Right::Teach => "teach",
+            Right::Metrics => "metrics",
             Right::Admin => "admin",
         }
     }
@@ -63,7 +67,7 @@ fn rights(names: &str) -> Result<Vec<Right>> {
     let right = |name: &str| {
         Right::from_name(name).ok_or_else(|| Error::Setting {
             problem: format!("`{}` is no right", name.escape_debug()),
-            hint: "rights are read, teach and admin, separated by commas".to_owned(),
+            hint: "rights are read, teach, metrics and admin, separated by commas".to_owned(),
         })
     };
     names.split(',').map(right).collect()

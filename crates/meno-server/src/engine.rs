@@ -78,9 +78,11 @@ struct Job {
 
 enum Task {
     Work(Box<dyn FnOnce(&mut Context<'_>) + Send>),
-    /// What is done with the annotations of texts.
-    Texts(Vec<String>, Tokenization, Box<dyn FnOnce(&mut Context<'_>, Vec<Annotation<'_>>) + Send>),
+    /// Texts, how they are read, and what is done with the annotations.
+    Texts(Vec<String>, Tokenization, Answer),
 }
+
+type Answer = Box<dyn FnOnce(&mut Context<'_>, Vec<Annotation<'_>>) + Send>;
 
 impl Task {
     /// How its texts are read, if it is nothing but that.
@@ -300,6 +302,8 @@ impl Shared {
                         if is_heavy {
                             self.lock().n_heavy -= 1;
                             self.news.notify_one();
+                            // Its buffers have grown.
+                            context.worker = loaded.model.worker();
                         }
                         if done.is_err() {
                             break;

@@ -63,6 +63,7 @@ use axum::Router;
 use meno::Error;
 use meno::memory::{Owner, Spelling};
 use meno_store::{Assistant, Clock, Quota, Result};
+use socket2::{Domain, Socket, Type};
 use tokio::sync::Notify;
 
 pub use access::{EVERYONE, TokenSource, new_token, owner};
@@ -396,8 +397,27 @@ async fn handle_signals(signals: Option<Signals>, _: Arc<App>) {
     }
 }
 
+/// So many connections wait to be taken before the system drops some, whose clients try again a second later.
+const BACKLOG: i32 = 4096;
+
 fn listener(listen: &str) -> Result<TcpListener> {
-    TcpListener::bind(&resolve(listen)?[..]).map_err(|error| unheard(listen, &error))
+    let bind = |address: SocketAddr| -> std::io::Result<TcpListener> {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        // As the standard library does it: elsewhere it would let others take the address.
+        #[cfg(unix)]
+        socket.set_reuse_address(true)?;
+        socket.bind(&address.into())?;
+        socket.listen(BACKLOG)?;
+        Ok(socket.into())
+    };
+    let mut bound = Err(std::io::ErrorKind::AddrNotAvailable.into());
+    for address in resolve(listen)? {
+        bound = bind(address);
+        if bound.is_ok() {
+            break;
+        }
+    }
+    bound.map_err(|error| unheard(listen, &error))
 }
 
 fn unheard(listen: &str, error: &std::io::Error) -> meno_store::Error {

@@ -485,7 +485,7 @@ pub struct TokenInfo {
     pub id: String,
     /// Whose it is, or `everyone`.
     pub owner: String,
-    /// What it allows: `read`, `teach`, `admin`.
+    /// What it allows: `read`, `teach`, `metrics`, `admin`.
     pub rights: Vec<String>,
     /// When it is valid no more, in RFC 3339; null if it always is.
     pub expires: Option<String>,

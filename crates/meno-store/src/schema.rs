@@ -109,6 +109,7 @@ pub(crate) trait Ddl: Sql {
 }
 
 /// Whether the tables are of this program's version.
+#[cfg(feature = "postgres")]
 pub(crate) fn is_current(sql: &mut dyn Ddl) -> Result<bool> {
     Ok(version(sql)? == VERSION)
 }

@@ -37,7 +37,8 @@ pub(crate) async fn ready(State(app): State<Arc<App>>) -> Response {
 /// What was counted, as Prometheus reads it
 #[utoipa::path(get, path = "/metrics", responses((status = 200, description = "Counts", body = String)))]
 pub(crate) async fn metrics(State(app): State<Arc<App>>, Known(caller): Known) -> Result<Response, Problem> {
-    caller.demand(Right::Read)?;
+    // They tell of everybody.
+    caller.demand(Right::Metrics)?;
     let text = app.metrics.render(&app);
     Ok(reply::typed(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text))
 }
