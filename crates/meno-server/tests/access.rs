@@ -7,9 +7,8 @@ use meno::memory::Owner;
 use meno_server::{Config, Server, TokenSource, new_token};
 use meno_store::Quota;
 use serde_json::{Value, json};
-use support::schema::{
-    Annotation, Concept, Erased, Failure, ModelInfo, Page, TokenList, TokensInfo, Turn, Undone,
-};
+use support::schema::access::{TokenList, TokensInfo};
+use support::schema::{Annotation, Concept, Erased, Failure, ModelInfo, Page, Turn, Undone};
 use support::{Answer, Running, config, within};
 
 /// A server with tokens, and one for each of these: name and rights.

@@ -56,7 +56,7 @@ pub(crate) async fn load(
 #[utoipa::path(
     post,
     path = "/v1/certificate/reload",
-    responses((status = 200, description = "How many there are", body = schema::CertificateInfo))
+    responses((status = 200, description = "How many there are", body = schema::access::CertificateInfo))
 )]
 pub(crate) async fn load_certificate(
     State(app): State<Arc<App>>,

@@ -18,7 +18,7 @@ use crate::{App, reply, schema};
 #[utoipa::path(
     get,
     path = "/v1/tokens",
-    responses((status = 200, description = "The tokens, by the first digits of their hashes", body = schema::TokenList))
+    responses((status = 200, description = "The tokens, by the first digits of their hashes", body = schema::access::TokenList))
 )]
 pub(crate) async fn list(State(app): State<Arc<App>>, By(caller): By) -> Result<Response, Problem> {
     caller.demand(Right::Admin)?;
@@ -44,7 +44,7 @@ fn told(caller: &Caller) -> Value {
 #[utoipa::path(
     post,
     path = "/v1/tokens/reload",
-    responses((status = 200, description = "How many there are", body = schema::TokensInfo))
+    responses((status = 200, description = "How many there are", body = schema::access::TokensInfo))
 )]
 pub(crate) async fn load(
     State(app): State<Arc<App>>,

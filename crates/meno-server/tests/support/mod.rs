@@ -5,7 +5,7 @@
 #[path = "../../../../tests/left_out.rs"]
 mod left_out;
 /// The shapes of answers, as the server tells them.
-#[path = "../../src/schema.rs"]
+#[path = "../../src/schema/mod.rs"]
 pub mod schema;
 
 use std::io::{Read, Write};
