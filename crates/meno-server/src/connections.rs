@@ -22,7 +22,7 @@ pub(crate) struct Connection {
     address: IpAddr,
     /// Requests under way on it.
     n_requests: AtomicUsize,
-    /// When something was heard from it or taken by it last, in microseconds after the start.
+    /// When something was heard from it or taken by it last, in nanoseconds after the start.
     active: AtomicU64,
     start: Instant,
     /// Told when it is to give up its place.
@@ -39,7 +39,7 @@ pub(crate) struct Place {
 impl Connection {
     /// Something was heard or taken.
     pub fn touch(&self) {
-        self.active.store(self.start.elapsed().as_micros() as u64, Ordering::Relaxed);
+        self.active.store(self.start.elapsed().as_nanos() as u64, Ordering::Relaxed);
     }
 
     /// A request is under way until what this gives is dropped.
@@ -53,7 +53,7 @@ impl Connection {
     }
 
     fn idle_since(&self) -> Instant {
-        self.start + Duration::from_micros(self.active.load(Ordering::Relaxed))
+        self.start + Duration::from_nanos(self.active.load(Ordering::Relaxed))
     }
 }
 
