@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
+/// Whoever has something to say has said it by then, over a slow network too.
+const SHORTEST: Duration = Duration::from_millis(500);
+
 /// The connections that are open.
 pub(crate) struct Connections {
     open: Mutex<HashMap<u64, Arc<Connection>>>,
@@ -78,11 +81,12 @@ impl Connections {
 
     /// How long somebody may be silent: less, the fewer places there are.
     pub fn patience(&self, most: Duration) -> Duration {
-        match 4 * self.len() / self.capacity {
+        let less = match 4 * self.len() / self.capacity {
             0 | 1 => most,
             2 => most / 4,
             _ => most / 16,
-        }
+        };
+        less.max(SHORTEST).min(most)
     }
 
     /// A place for whoever comes from an address; `None` if all that it could take have requests under way.
