@@ -79,6 +79,11 @@ impl Connections {
         self.lock().len()
     }
 
+    /// Whether all places are taken.
+    pub fn is_full(&self) -> bool {
+        self.len() >= self.capacity
+    }
+
     /// How long somebody may be silent: less, the fewer places there are.
     pub fn patience(&self, most: Duration) -> Duration {
         let less = match 4 * self.len() / self.capacity {

@@ -57,8 +57,16 @@ pub(crate) async fn listen(
             },
             () = &mut stop => break,
         };
-        // Who finds no place is told by the end of the connection, at once.
-        let Some(place) = connections.enter(address.ip()) else { continue };
+        // Who finds no place is told by the end of the connection.
+        let mut place = connections.enter(address.ip());
+        // All may be asking something just now.
+        let mut n_tries = 50;
+        while place.is_none() && connections.is_full() && n_tries > 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            place = connections.enter(address.ip());
+            n_tries -= 1;
+        }
+        let Some(place) = place else { continue };
         // It only makes answers faster.
         let _ = stream.set_nodelay(true);
         let mut http = http1::Builder::new();
