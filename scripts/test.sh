@@ -94,10 +94,10 @@ if [ -n "${MENO_DATA:-}" ]; then
 fi
 
 step "malformed requests"
-scripts/fuzz_server.sh 1500
+scripts/fuzz_server.sh 1000
 
 step "everything goes wrong at once"
-scripts/chaos.sh 45 1 "${CARGO_TARGET_DIR:-target}/debug/meno"
+scripts/chaos.sh 30 1 "${CARGO_TARGET_DIR:-target}/debug/meno"
 
 step "the playground in a browser"
 scripts/browser_test.sh
