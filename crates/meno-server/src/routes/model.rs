@@ -41,12 +41,7 @@ pub(crate) async fn load(
     Extension(trail): Extension<Arc<Trail>>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Admin)?;
-    let loaded = again(&app, Code::BadModel, move |app| {
-        let read = app.reload_model()?;
-        app.record(&trail, Deed::new("reload", None, &[], 200));
-        Ok(read)
-    })
-    .await?;
+    let loaded = again(&app, trail, Code::BadModel, App::reload_model).await?;
     Ok(told(&app, &loaded))
 }
 
@@ -64,23 +59,25 @@ pub(crate) async fn load_certificate(
     Extension(trail): Extension<Arc<Trail>>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Admin)?;
-    let certificates = again(&app, Code::BadCertificate, move |app| {
-        let read = app.reload_certificate()?;
-        app.record(&trail, Deed::new("reload", None, &[], 200));
-        Ok(read)
-    })
-    .await?;
+    let certificates = again(&app, trail, Code::BadCertificate, App::reload_certificate).await?;
     Ok(reply::value(StatusCode::OK, &json!({ "certificates": certificates })))
 }
 
-/// Reads something again on a thread of its own, which waits for nothing else.
+/// Reads something again on a thread of its own, which waits for nothing else, and writes it down.
 pub(super) async fn again<T: Send + 'static>(
     app: &Arc<App>,
+    trail: Arc<Trail>,
     code: Code,
     read: impl FnOnce(&App) -> Reading<T> + Send + 'static,
 ) -> Result<T, Problem> {
     let (app, (sender, receiver)) = (app.clone(), oneshot::channel());
-    std::thread::spawn(move || sender.send(read(&app)).is_ok());
+    std::thread::spawn(move || {
+        let read = read(&app);
+        if read.is_ok() {
+            app.record(&trail, Deed::new("reload", None, &[], 200));
+        }
+        sender.send(read).is_ok()
+    });
     let read = receiver.await.map_err(|_| Problem::mistake())?;
     read.map_err(|error| Problem::new(code, error.to_string(), error.hint().unwrap_or_default()))
 }

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::model::again;
 use crate::access::{By, Caller, Right, name};
-use crate::audit::Deed;
 use crate::problem::{Code, Problem};
 use crate::trail::Trail;
 use crate::{App, reply, schema};
@@ -52,11 +51,6 @@ pub(crate) async fn load(
     Extension(trail): Extension<Arc<Trail>>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Admin)?;
-    let tokens = again(&app, Code::BadTokens, move |app| {
-        let read = app.reload_tokens()?;
-        app.record(&trail, Deed::new("reload", None, &[], 200));
-        Ok(read)
-    })
-    .await?;
+    let tokens = again(&app, trail, Code::BadTokens, App::reload_tokens).await?;
     Ok(reply::value(StatusCode::OK, &json!({ "tokens": tokens })))
 }
