@@ -39,7 +39,7 @@ pub(crate) async fn around(State(app): State<Arc<App>>, mut request: Request, ne
     let route = request.extensions().get::<MatchedPath>().map_or("-", MatchedPath::as_str);
     let trail = Arc::new(Trail::new(request.headers(), name(request.method()), route));
     request.extensions_mut().insert(trail.clone());
-    let mut response = match admit(&app, &request) {
+    let mut response = match admit(&app, &request).and_then(|()| meet(request.headers())) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
@@ -129,6 +129,17 @@ fn admit(app: &App, request: &Request) -> Result<(), Problem> {
         Some(origin) if origin.split_once("://").map(|(_, host)| host) != host => {
             let hint = "pages of other sites cannot use this server";
             Err(Problem::new(Code::WrongOrigin, "this comes from a page of another site", hint))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses whoever expects something else than to be told when to send the body.
+fn meet(headers: &HeaderMap) -> Result<(), Problem> {
+    match text(headers, header::EXPECT) {
+        Some(expected) if !expected.eq_ignore_ascii_case("100-continue") => {
+            let message = "nothing can be expected of this server but `100-continue`";
+            Err(Problem::new(Code::Expectation, message, "leave the header `Expect` out"))
         }
         _ => Ok(()),
     }

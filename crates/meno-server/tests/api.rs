@@ -2,7 +2,9 @@
 
 mod support;
 
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
 
 use meno::Model;
 use meno::engine::Tokenization;
@@ -418,6 +420,26 @@ fn other_sites_are_refused() {
     let own = format!("http://{}", server.address);
     assert_eq!(post(&[("origin", &own)]).status, 200);
     assert_eq!(post(&[("host", "localhost:8080"), ("origin", "http://localhost:8080")]).status, 200);
+}
+
+/// Whoever asks first whether to send the body is told, and nothing else may be expected.
+#[test]
+fn expectations_are_met_or_refused() {
+    let server = Running::start(config());
+    let answer = server.client().send("GET", "/v1/model", &[("expect", "a-miracle")], None);
+    assert_eq!(answer.refusal(), (417, "expectation".to_owned()));
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let body = r#"{"text": "play"}"#;
+    let head = "POST /v1/annotate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue";
+    write!(stream, "{head}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len()).unwrap();
+    let mut told = [0; 25];
+    stream.read_exact(&mut told).unwrap();
+    assert_eq!(&told, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(body.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
 }
 
 #[test]

@@ -265,6 +265,33 @@ fn format_3_opens_for_ever_and_knows_values() {
     );
 }
 
+/// Made by `meno train` on [`corpus`] as train, with the settings of [`SPAN_TAGGER_1`], by a program of format version 4, which knows
+/// how sure it is of a reading; never made again.
+const FORMAT_4: &[u8] = include_bytes!("models/format-4.meno");
+
+#[test]
+fn format_4_opens_for_ever_and_knows_how_sure_it_is() {
+    let model = load(FORMAT_4).unwrap();
+    assert!(model.to_bytes() == FORMAT_4, "other bytes");
+    for instructions in [Instructions::Portable, Instructions::Avx2, Instructions::Avx512] {
+        let Some(mut worker) = model.worker_with(instructions) else { continue };
+        for (text, slot, confidence, of_reading) in [
+            ("weather in new york", "city", 0.9474, 0.9832),
+            ("play zorblax road now", "unknown", 0.9117, 0.9547),
+            ("put on thriller", "album", 0.9600, 0.9852),
+        ] {
+            let annotation = worker.annotate(text, Tokenization::Raw);
+            let [span] = &annotation.spans[..] else { panic!("{text}: {:?}", annotation.spans) };
+            assert_eq!(span.slot, slot, "{text}");
+            assert_eq!(annotation.decision == Decision::Act, slot != "unknown", "{text}");
+            for (found, expected) in [(span.confidence, confidence), (annotation.confidence, of_reading)] {
+                let found = found.expect("format 4 has it");
+                assert!((found - expected).abs() < 1e-3, "{text}: {found} for {expected}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_description_comes_back_and_is_checked() {
     let described = || {
@@ -592,11 +619,11 @@ fn damaged_tensors() {
         },
         expect![[r#"m: tensor "slot.weight" is missing"#]],
     );
-    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 3e38, -1.1e6] {
         let mut file = File::new();
         file.data[..4].copy_from_slice(&value.to_le_bytes());
         let error = load(&file.bytes()).unwrap_err().to_string();
-        assert_eq!(error, "m: tensor \"embedding\" holds a value that is not finite");
+        assert_eq!(error, "m: tensor \"embedding\" holds a value that is not finite, or beyond 1000000");
     }
 }
 
@@ -778,26 +805,35 @@ fn damaged_text_settings() {
     check_document(|document| document["text"] = json!({}), expect!["it loads"]);
 }
 
-/// Whatever loads must also run, and answer with probabilities.
+/// Whatever loads must also run, and answer with probabilities and other numbers.
 fn run(model: &Model) {
     let mut worker = model.worker();
     for text in TEXTS {
         let annotation = worker.annotate(text, Tokenization::Raw);
+        let json = serde_json::to_string(&annotation).unwrap();
+        assert!(!json.replace(r#""intent":null"#, "").contains("null"), "{json}");
         for token in &annotation.tokens {
             assert!((0.0..=1.001).contains(&token.probability), "{token:?}");
         }
     }
 }
 
+/// The largest that are taken among them.
 #[test]
 fn weights_of_any_size_run() {
-    for value in [f32::MAX, f32::MIN, 1e-45, -0.0] {
-        let mut file = File::new();
-        let (floats, _) = file.data.as_chunks_mut::<4>();
-        for (i, bytes) in floats.iter_mut().enumerate() {
-            *bytes = if i % 3 == 0 { (-value).to_le_bytes() } else { value.to_le_bytes() };
+    for (model, value) in [FORMAT_1, SPAN_TAGGER_1, FORMAT_4]
+        .into_iter()
+        .flat_map(|model| [1e6, -1e6, 1e-45, -0.0].map(|value: f32| (model, value)))
+    {
+        let File { header, mut data } = File::of(model);
+        let is_float = |tensor: &&Value| tensor["dtype"] == "F32";
+        for tensor in header.as_object().unwrap().values().filter(is_float) {
+            let [start, end] = [0, 1].map(|i| tensor["data_offsets"][i].as_u64().unwrap() as usize);
+            for (i, bytes) in data[start..end].as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                *bytes = if i % 3 == 0 { (-value).to_le_bytes() } else { value.to_le_bytes() };
+            }
         }
-        run(&load(&file.bytes()).unwrap());
+        run(&load(&File { header, data }.bytes()).unwrap());
     }
 }
 
