@@ -20,6 +20,7 @@
 //! - `error`: what can go wrong.
 //! - `store`: what a store does, written once in SQL that both databases speak.
 //! - `journal`: changes that can be undone, and that other processes follow.
+//! - `numbers`: by which concepts are called.
 //! - `schema`: the tables and their versions.
 //! - `sqlite`, `postgres`: how each database is opened, locked and asked; `tls`: how the way to the second is protected.
 //! - `desk`: a connection that many threads ask in turn.
@@ -37,6 +38,7 @@ mod error;
 mod journal;
 mod jsonl;
 mod memory;
+mod numbers;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod schema;
@@ -52,6 +54,7 @@ pub use clock::Clock;
 pub use error::{Error, Result};
 pub use jsonl::{read_concepts, write_lines};
 pub use memory::{Known, Memory, now};
+pub use numbers::OwnJournal;
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use store::{
     Amendment, Change, Edit, Entered, Erased, Mark, News, Put, Query, Quota, Record, Scope, Store,
