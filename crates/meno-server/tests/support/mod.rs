@@ -336,6 +336,7 @@ impl Answer {
     pub fn refusal(&self) -> (u16, String) {
         let failure: schema::Failure = self.read();
         assert!(!failure.error.message.is_empty());
+        assert_eq!(self.header("x-request-id"), Some(failure.error.request_id.as_str()));
         (self.status, failure.error.code)
     }
 }
