@@ -23,6 +23,7 @@
 //! - `numbers`: by which concepts are called.
 //! - `schema`: the tables and their versions.
 //! - `sqlite`, `postgres`: how each database is opened, locked and asked; `tls`: how the way to the second is protected.
+//! - `trust`: whom a client with TLS trusts, with the feature `tls`.
 //! - `desk`: a connection that many threads ask in turn.
 //! - `memory`: the handle that answers.
 //! - `backup`: everything in a store, written to a file and back.
@@ -47,6 +48,8 @@ mod sqlite;
 mod store;
 #[cfg(feature = "postgres")]
 mod tls;
+#[cfg(feature = "tls")]
+pub mod trust;
 
 pub use assistant::{Assistant, Turn};
 pub use backup::{backup, restore};
