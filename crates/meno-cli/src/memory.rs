@@ -170,6 +170,7 @@ enum Form {
 
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
+    Owner::from(args.owner.clone()).check()?;
     let mut imported = Vec::new();
     // Read and checked first: a bad file or concept makes no store.
     let access = match &args.command {

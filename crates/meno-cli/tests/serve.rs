@@ -153,6 +153,10 @@ fn it_refuses_what_is_not_safe_or_not_there() {
         ("health ftp://127.0.0.1:1", "ftp:// is not known", "https://"),
         ("health https://127.0.0.1:1 --tls-ca none", "--tls-ca none: No such file", "PEM"),
         ("health https://127.0.0.1:1 --tls-ca m", "--tls-ca m: there is no certificate in it", "PEM"),
+        ("serve m --rate 0", "`0` is no number of requests a second", "hint: there may be 0.001"),
+        ("serve m --store none/c.db", "its folder is not there", "hint: name a file"),
+        ("memory erase --owner *", "`*` is no name of an owner", "hint: "),
+        ("memory export --owner * --as everything", "`*` is no name of an owner", "hint: "),
     ] {
         let shown = run(dir.path(), args);
         assert!(shown.starts_with("exit 2\n---\nerror: "), "{args}: {shown}");

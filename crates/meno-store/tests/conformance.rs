@@ -4,8 +4,8 @@ mod support;
 
 use meno::memory::{Concept, Draft, Owner, Source, normal_form};
 use meno_store::{
-    Access, Amendment, Edit, Erased, Error, Mark, News, OwnJournal, Query, Quota, SCHEMA_VERSION, Scope, Store, open,
-    read_concepts, write_lines,
+    Access, Amendment, Edit, Erased, Error, Mark, News, OwnJournal, Query, Quota, SCHEMA_VERSION, Scope,
+    Store, open, read_concepts, write_lines,
 };
 use support::{ANNA, BEN, adds, create, draft, on_every_store, sql};
 
@@ -624,7 +624,7 @@ fn files_of_other_programs_are_left_alone() {
         }
         assert!(std::fs::read(path(name)).unwrap() == before, "{name} was changed");
     }
-    assert!(matches!(open(&path("no/x.db"), Access::Create), Err(Error::Database { .. })));
+    assert!(matches!(open(&path("no/x.db"), Access::Create), Err(Error::NotAStore { .. })));
     assert!(matches!(open("postgres://:x:y/", Access::Create), Err(Error::NotAStore { .. })));
     assert!(matches!(open("postgres://anna@127.0.0.1:1/x", Access::Create), Err(Error::Away { .. })));
 }
