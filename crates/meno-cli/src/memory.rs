@@ -9,7 +9,7 @@ use meno::corpus::{self, Format};
 use meno::memory::{Concept, Draft, Owner, Source, is_hidden, to_corpus};
 use meno::{Error, Result, atomic};
 use meno_store::{
-    Access, Amendment, Change, Edit, Query, Scope, Store, now, open, read_concepts, write_lines,
+    Access, Amendment, Change, Edit, OwnJournal, Query, Scope, Store, now, open, read_concepts, write_lines,
 };
 
 use crate::hints::store_hint;
@@ -170,6 +170,7 @@ enum Form {
 
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
+    Owner::from(args.owner.clone()).check()?;
     let mut imported = Vec::new();
     // Read and checked first: a bad file or concept makes no store.
     let access = match &args.command {
@@ -324,12 +325,12 @@ impl Session {
             let lines = page.into_iter().map(|concept| serde_json::json!({ "concept": concept }));
             each(&json_lines(&lines.collect::<Vec<_>>()))
         })?;
-        let mut after = 0;
+        let (mut after, mut own) = (0, OwnJournal::default());
         loop {
             let rows = self.store.journal(&owner, after, PAGE).map_err(told)?;
             let Some(last) = rows.last() else { return Ok(n) };
             after = last.seq;
-            let lines = rows.iter().map(|row| serde_json::json!({ "change": row }));
+            let lines = rows.into_iter().map(|row| serde_json::json!({ "change": own.row(row) }));
             each(&json_lines(&lines.collect::<Vec<_>>()))?;
         }
     }

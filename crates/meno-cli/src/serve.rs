@@ -119,7 +119,7 @@ fn in_environment(arg: Arg) -> Arg {
 #[command(next_help_heading = "Limits")]
 struct Limits {
     /// Requests a second that a token allows, unless its line says it; others are refused with 429.
-    #[arg(long, value_name = "N", value_parser = rate)]
+    #[arg(long, value_name = "N", value_parser = requests_a_second)]
     rate: Option<f64>,
     /// Requests that a token allows at once; by default those of a second.
     #[arg(long, value_name = "N")]
@@ -172,6 +172,14 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
         return Err("there must be 0.001 to 3600 seconds".to_owned());
     }
     Ok(Duration::from_secs_f64(seconds))
+}
+
+/// What helps stands in the message: the parser of arguments has no other place for it.
+fn requests_a_second(text: &str) -> Result<f64, String> {
+    rate(text).map_err(|error| match error.hint() {
+        Some(hint) => format!("{error}\nhint: {hint}"),
+        None => error.to_string(),
+    })
 }
 
 /// Runs the command.

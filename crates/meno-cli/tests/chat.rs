@@ -111,7 +111,7 @@ fn what_is_learnt_is_kept_in_a_store_for_its_owner() {
         shown(&pipe(trained(), &format!("chat m {args} {owner}"), lines.as_bytes()))
     };
     let taught = turn("anna", "play red moon\na podcast\nyes\n");
-    assert!(taught.contains("learnt 1: red moon | podcast, for anna"), "{taught}");
+    assert!(taught.contains("learnt 2593940045825: red moon | podcast, for anna"), "{taught}");
     let known = turn("anna", "play red moon\n");
     assert!(known.contains("[red moon|podcast]") && !known.contains("What is"), "{known}");
     let other = turn("ben", "play red moon\n");

@@ -50,7 +50,7 @@ fn concepts_are_taught_listed_changed_and_undone() {
         &add,
         expect![[r#"
         exit 0
-        learnt 1: Burpees & Regrets | playlist, meaning workout mix, for anna
+        learnt 2593940045825: Burpees & Regrets | playlist, meaning workout mix, for anna
         ---
     "#]],
     );
@@ -59,7 +59,7 @@ fn concepts_are_taught_listed_changed_and_undone() {
         &["add", "red moon", "song"],
         expect![[r#"
         exit 0
-        learnt 2: red moon | song
+        learnt 1: red moon | song
         ---
     "#]],
     );
@@ -68,7 +68,7 @@ fn concepts_are_taught_listed_changed_and_undone() {
         &["add", "Red Moon!", "song"],
         expect![[r#"
         exit 0
-        changed 2: Red Moon! | song
+        changed 1: Red Moon! | song
         ---
     "#]],
     );
@@ -77,9 +77,9 @@ fn concepts_are_taught_listed_changed_and_undone() {
         &["list"],
         expect![[r#"
         exit 0
-        id  phrase             slot      value        owner  uses
-        1   Burpees & Regrets  playlist  workout mix  anna   0
-        2   Red Moon!          song                          0
+        id             phrase             slot      value        owner  uses
+        1              Red Moon!          song                          0
+        2593940045825  Burpees & Regrets  playlist  workout mix  anna   0
         ---
         2 concepts
     "#]],
@@ -90,27 +90,27 @@ fn concepts_are_taught_listed_changed_and_undone() {
         expect![[r#"
         exit 0
         id  phrase     slot  value  owner  uses
-        2   Red Moon!  song                0
+        1   Red Moon!  song                0
         ---
         1 concept
     "#]],
     );
     check(
         dir,
-        &["edit", "1", "--slot", "album", "--no-value"],
+        &["edit", "2593940045825", "--slot", "album", "--no-value"],
         expect![[r#"
         exit 0
-        changed 1: Burpees & Regrets | album, for anna
+        changed 2593940045825: Burpees & Regrets | album, for anna
         ---
     "#]],
     );
     check(
         dir,
-        &["remove", "1", "2"],
+        &["remove", "2593940045825", "1"],
         expect![[r#"
         exit 0
-        forgot 1: Burpees & Regrets | album, for anna
-        forgot 2: Red Moon! | song
+        forgot 2593940045825: Burpees & Regrets | album, for anna
+        forgot 1: Red Moon! | song
         ---
     "#]],
     );
@@ -119,8 +119,8 @@ fn concepts_are_taught_listed_changed_and_undone() {
         &["undo"],
         expect![[r#"
         exit 0
-        learnt 2: Red Moon! | song
-        learnt 1: Burpees & Regrets | album, for anna
+        learnt 1: Red Moon! | song
+        learnt 2593940045825: Burpees & Regrets | album, for anna
         ---
     "#]],
     );
@@ -129,8 +129,8 @@ fn concepts_are_taught_listed_changed_and_undone() {
         &["search", "REGRET"],
         expect![[r#"
         exit 0
-        id  phrase             slot   value  owner  uses
-        1   Burpees & Regrets  album         anna   0
+        id             phrase             slot   value  owner  uses
+        2593940045825  Burpees & Regrets  album         anna   0
         ---
         1 concept
     "#]],
@@ -173,13 +173,13 @@ fn json_is_a_line_for_each_concept() {
     typed(dir, &["add", "home", "place", "--owner", "anna"]);
     expect![[r#"
         exit 0
-        {"id":2,"normal":"home","owner":"anna","phrase":"home","slot":"place","uses":0}
+        {"id":2593940045825,"normal":"home","owner":"anna","phrase":"home","slot":"place","uses":0}
         ---
         1 concept
     "#]]
     .assert_eq(&timeless(typed(dir, &["list", "--json", "--slot", "place"])));
     let page = typed(dir, &["list", "--json", "--after", "1", "--limit", "1"]);
-    assert!(page.contains("\"id\":2") && page.ends_with("---\n1 concept\n"), "{page}");
+    assert!(page.contains("\"id\":2593940045825") && page.ends_with("---\n1 concept\n"), "{page}");
     expect![[r#"
         exit 0
         {"change":"forgot","concept":{"id":1,"normal":"red moon","owner":null,"phrase":"Red \"Moon\"","slot":"song","source":{"intent":"play","words":["play","red","moon"]},"uses":0}}
@@ -231,9 +231,9 @@ fn what_is_exported_is_imported_elsewhere() {
         &["list", "--owner", "ben", "--slot", "song"],
         expect![[r#"
         exit 0
-        id  phrase    slot  value       owner  uses
-        1   red moon  song  Moon (red)         0
-        3   x         song              ben    0
+        id             phrase    slot  value       owner  uses
+        1              red moon  song  Moon (red)         0
+        4737995898881  x         song              ben    0
         ---
         2 concepts
     "#]],
@@ -421,7 +421,8 @@ fn what_was_taught_is_known_when_tagging() {
     typed(dir, &["add", "please", "song"]);
     let known =
         spans("tag m --store concepts.db --owner anna", "Wake me at six with BURPEES and regrets, please!");
-    let memory = "[{concept:1,end:39,slot:playlist,start:20,text:BURPEES and regrets,value:workout mix}]";
+    let memory =
+        "[{concept:2593940045825,end:39,slot:playlist,start:20,text:BURPEES and regrets,value:workout mix}]";
     assert!(known.contains("[BURPEES and regrets|playlist]"), "{known}");
     assert!(known.ends_with(memory), "{known}");
     // What is one user's is not another's; what is plainly something else stays so.
@@ -517,12 +518,12 @@ fn an_owner_is_taken_out_and_erased() {
         dir,
         &["list"],
         expect![[r#"
-            exit 0
-            id  phrase     slot  value  owner  uses
-            2   blue moon  song                0
-            ---
-            1 concept
-        "#]],
+        exit 0
+        id  phrase     slot  value  owner  uses
+        1   blue moon  song                0
+        ---
+        1 concept
+    "#]],
     );
     // What would move a cursor or turn the text, and what would be taken for a label.
     for (phrase, slot) in

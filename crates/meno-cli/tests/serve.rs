@@ -150,6 +150,13 @@ fn it_refuses_what_is_not_safe_or_not_there() {
         ("token --list --tokens none", "cannot read none", ""),
         ("serve m --audit none/audit", "none/audit", ""),
         ("health nowhere", "`nowhere` is no address", "127.0.0.1:8080"),
+        ("health ftp://127.0.0.1:1", "ftp:// is not known", "https://"),
+        ("health https://127.0.0.1:1 --tls-ca none", "--tls-ca none: No such file", "PEM"),
+        ("health https://127.0.0.1:1 --tls-ca m", "--tls-ca m: there is no certificate in it", "PEM"),
+        ("serve m --rate 0", "`0` is no number of requests a second", "hint: there may be 0.001"),
+        ("serve m --store none/c.db", "its folder is not there", "hint: name a file"),
+        ("memory erase --owner *", "`*` is no name of an owner", "hint: "),
+        ("memory export --owner * --as everything", "`*` is no name of an owner", "hint: "),
     ] {
         let shown = run(dir.path(), args);
         assert!(shown.starts_with("exit 2\n---\nerror: "), "{args}: {shown}");
@@ -357,6 +364,7 @@ fn health_is_asked_for() {
     server.end();
     let shown = run(dir.path(), &format!("health {address}"));
     assert!(shown.starts_with(&format!("exit 1\n{address}: it does not answer: ")), "{shown}");
+    assert!(shown.contains("\n---\nhint: `meno serve` starts one"), "{shown}");
 
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let start = Instant::now();
@@ -413,6 +421,16 @@ fn curl_trusts_whom_it_is_told_to() {
         ] {
             let (is_trusted, shown) = get(options, url);
             assert!(!is_trusted, "{options} {url}: {shown}");
+        }
+        for (args, code, part) in [
+            ("https://localhost:PORT --tls-ca cert.pem", 0, ": it answers and can learn"),
+            ("https://localhost:PORT/ --tls-ca other.pem", 1, "its certificate is not trusted: "),
+            ("https://localhost:PORT --tls-ca other.pem", 1, "hint: --tls-ca FILE names"),
+            ("https://127.0.0.1:PORT --tls-ca cert.pem", 1, "hint: call it by a name"),
+            ("http://127.0.0.1:PORT", 1, "it does not answer: "),
+        ] {
+            let shown = run(dir.path(), &format!("health --timeout 10 {}", args.replace("PORT", port)));
+            assert!(shown.starts_with(&format!("exit {code}\n")) && shown.contains(part), "{args}: {shown}");
         }
     }
     let mut server = server.unwrap();

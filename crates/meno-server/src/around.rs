@@ -43,6 +43,9 @@ pub(crate) async fn around(State(app): State<Arc<App>>, mut request: Request, ne
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
+    if let Some(problem) = response.extensions().get::<Problem>() {
+        *response.body_mut() = problem.body(&trail.request_id);
+    }
     for (name, value) in HEADERS {
         response.headers_mut().entry(name).or_insert(value);
     }
@@ -91,13 +94,13 @@ struct Answered<'a> {
 
 /// Records who was not let in. What is changed is recorded where that is done, also if nobody waits for the answer.
 fn audit(app: &Arc<App>, trail: Arc<Trail>, response: &Response) {
-    let (status, code) = (response.status(), response.extensions().get::<Code>().copied());
+    let (status, code) = (response.status(), response.extensions().get().map(Problem::code));
     let is_refused = matches!(status.as_u16(), 401 | 403 | 421 | 429);
     if app.audit.is_some() && is_refused {
         let app = app.clone();
         tokio::task::spawn_blocking(move || {
             let deed = Deed::new("refused", None, &[], status.as_u16());
-            app.record(&trail, Deed { code: code.map(Code::name), ..deed });
+            app.record(&trail, Deed { code, ..deed });
         });
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -84,7 +85,7 @@ impl Code {
 }
 
 /// Why a request is not answered.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Problem {
     code: Code,
     message: String,
@@ -102,6 +103,19 @@ impl Problem {
     pub fn retry_after(self, wait: Duration) -> Self {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         Problem { retry: Some(seconds), ..self }
+    }
+
+    /// What kind it is, as answers have it.
+    pub fn code(&self) -> &'static str {
+        self.code.name()
+    }
+
+    /// The answer to a request.
+    pub fn body(&self, request_id: &str) -> Body {
+        let Problem { message, hint, .. } = self;
+        let error =
+            json!({ "code": self.code(), "message": message, "hint": hint, "request_id": request_id });
+        json!({ "error": error }).to_string().into()
     }
 
     /// Something that should not happen.
@@ -139,12 +153,11 @@ impl Problem {
     }
 }
 
+/// Without a body yet: whoever knows the request writes it.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let (status, name, retry) = self.code.row();
-        let body = json!({ "error": { "code": name, "message": self.message, "hint": self.hint } });
-        let mut response = reply::json(status, body.to_string());
-        response.extensions_mut().insert(self.code);
+        let (status, _, retry) = self.code.row();
+        let mut response = reply::json(status, Body::empty());
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry.or(retry.map(u64::from)) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
@@ -152,6 +165,7 @@ impl IntoResponse for Problem {
         if self.code == Code::NoToken {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -120,12 +120,12 @@ fn users_are_apart() {
         let page: Page = by(&server, token, "GET", &format!("/v1/concepts{query}"), &Value::Null).ok(200);
         page.concepts.iter().map(|concept| concept.id).collect()
     };
-    assert_eq!(listed(&anna, ""), [annas, shared]);
+    assert_eq!(listed(&anna, ""), [shared, annas]);
     assert_eq!(listed(&ben, ""), [shared]);
     assert_eq!(listed(&ben, "?query=zorblax"), [] as [u64; 0]);
     assert_eq!(listed(&admin, ""), [shared]);
-    assert_eq!(listed(&admin, "?owner=anna"), [annas, shared]);
-    assert_eq!(listed(&admin, "?owner=*"), [annas, shared]);
+    assert_eq!(listed(&admin, "?owner=anna"), [shared, annas]);
+    assert_eq!(listed(&admin, "?owner=*"), [shared, annas]);
 
     let recalls = |token: &str, text: &str| -> Vec<u64> {
         let annotation: Annotation =

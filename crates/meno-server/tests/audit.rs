@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use meno_server::{Config, TokenSource, new_token};
 use serde_json::{Value, json};
-use support::schema::{Concept, Turn};
+use support::schema::{Concept, Failure, Turn};
 use support::{Answer, Client, Running, config, within};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -119,6 +119,8 @@ fn every_answer_has_the_name_of_its_request() {
     for path in ["/healthz", "/v1/model", "/nowhere", "/v1/concepts/7"] {
         assert_eq!(id(&get(path, &[("x-request-id", "my.id-1")])), "my.id-1", "{path}");
     }
+    let refused: Failure = get("/nowhere", &[("x-request-id", "my.id-2")]).read();
+    assert_eq!(refused.error.request_id, "my.id-2");
     let long = "x".repeat(65);
     let new = ["a b", "", long.as_str()].map(|bad| id(&get("/healthz", &[("x-request-id", bad)])));
     for (idx, id) in new.iter().enumerate() {

@@ -190,8 +190,9 @@ const LONGEST: usize = 8 * 1024;
 
 impl Request {
     fn answer(&self, server: &Running) -> String {
-        let headers: Vec<(&str, &str)> =
+        let mut headers: Vec<(&str, &str)> =
             self.content_type.iter().map(|name| ("content-type", name.as_str())).collect();
+        headers.push(("x-request-id", "contract"));
         let bytes = self.body.as_ref().map(String::as_bytes);
         let answer = server.client().send(&self.method, &self.path, &headers, bytes);
         // A new version of the program is no change of the contract.

@@ -4,7 +4,7 @@ mod support;
 
 use std::time::Duration;
 
-use meno_server::Config;
+use meno_server::{Config, TokenSource, new_token};
 use serde_json::{Value, json};
 use support::schema::{Annotation, Concept, Outcome, Page, Ready, Turn};
 use support::{Database, Running, config, within};
@@ -43,6 +43,57 @@ fn without_a_store_everything_is_forgotten_but_works() {
     teach(&server, "zorblax road").ok::<Concept>(201);
     assert!(knows(&server, "zorblax road"));
     assert!(!knows(&Running::start(config()), "zorblax road"));
+}
+
+/// All that anna sees of numbers is the same whether ben teaches or not.
+#[test]
+fn numbers_tell_nothing_about_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let alone = seen_by_anna(&file("alone.db"), 0);
+    assert!(alone.contains("\"seq\":4"), "{alone}");
+    assert_eq!(seen_by_anna(&file("among_others.db"), 3), alone);
+    let Some(database) = Database::start() else { return };
+    assert_eq!(seen_by_anna(&database.address, 3), alone);
+}
+
+/// What anna is told while she teaches, and ben so many times as often.
+fn seen_by_anna(store: &str, times: usize) -> String {
+    let made = ["anna", "ben"].map(|name| new_token(name, "read,teach").unwrap());
+    let lines: Vec<String> = made.iter().map(|(_, line)| line.clone()).collect();
+    let tokens = Some(TokenSource::Lines(lines.join("\n")));
+    let server = Running::start(Config { store: Some(store.to_owned()), tokens, ..config() });
+    let [mut anna, mut ben] = made.map(|(token, _)| server.client().with_token(&token));
+    let concept = |phrase: String| json!({ "phrase": phrase, "slot": "album" });
+    let mut seen = String::new();
+    for n in 0..3 {
+        for time in 0..times {
+            let taught = ben.json("POST", "/v1/concepts", &concept(format!("ben {n} {time}")));
+            assert_eq!(taught.status, 201);
+        }
+        seen += anna.json("POST", "/v1/concepts", &concept(format!("anna {n}"))).text();
+    }
+    for (method, path) in [
+        ("POST", "/v1/concepts/undo"),
+        ("GET", "/v1/concepts?limit=1"),
+        ("GET", "/v1/concepts/export"),
+        ("GET", "/v1/owners/anna"),
+    ] {
+        let answer = anna.json(method, path, &Value::Null);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        seen += answer.text();
+    }
+    without_times(&seen)
+}
+
+/// JSON without the times at which something was done.
+fn without_times(text: &str) -> String {
+    let keys = ["\"created\":", "\"updated\":", "\"time\":"];
+    keys.iter().fold(text.to_owned(), |text, key| {
+        let mut parts = text.split(key);
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |text, part| text + key + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+    })
 }
 
 #[test]

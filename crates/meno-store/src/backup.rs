@@ -61,6 +61,8 @@ pub(crate) fn dump(sql: &mut dyn Sql, put: &mut Put<'_>) -> Result<()> {
     sql.query(concat!("SELECT ", columns!(), " FROM meno_concepts ORDER BY id"), &[], &mut |row| {
         put(Record::Concept(Box::new(concept(row)?)))
     })?;
+    let given = "SELECT owner, given FROM meno_owners WHERE given > 0 ORDER BY owner";
+    sql.query(given, &[], &mut |row| put(Record::Given(row.string(0)?, row.number(1)?)))?;
     let changes = "SELECT seq, batch, undoes, role, actor, time, was, became, owner, concept FROM meno_changes ORDER BY seq";
     sql.query(changes, &[], &mut |row| {
         put(Record::Change(Box::new(entered(row)?), row.string(8)?, row.number(9)?))
@@ -82,7 +84,11 @@ pub(crate) fn replace(sql: &mut dyn Sql, fill: &mut dyn FnMut(&mut Put<'_>) -> R
 
 fn put(sql: &mut dyn Sql, record: Record) -> Result<()> {
     match record {
-        Record::Concept(concept) => insert(sql, &concept).map(drop),
+        Record::Concept(concept) => insert(sql, &concept),
+        Record::Given(owner, number) => sql.execute(
+            "INSERT INTO meno_owners (owner, concepts, bytes, given) VALUES ($1, 0, 0, $2)",
+            &[owner.as_str().into(), number.into()],
+        ),
         Record::Change(row, owner, id) => {
             let [was, became] =
                 [&row.change.before, &row.change.after].map(|concept| concept.as_ref().map(to_json));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use meno::memory::{Concept, Draft, Owner, normal_form};
 
+use crate::numbers;
 use crate::sql::{Sql, Value, columns, from_json, size};
 use crate::store::{Amendment, Change, Edit, Erased, Scope};
 use crate::{Error, Result};
@@ -19,6 +20,8 @@ const NOBODY: &str = "*";
 struct Added {
     concepts: i64,
     bytes: i64,
+    /// The last number that was given to a concept; 0 if none was.
+    given: u64,
 }
 
 /// One change that is being made.
@@ -201,7 +204,9 @@ impl<'a> Batch<'a> {
         for sql in [
             "DELETE FROM meno_concepts WHERE owner = $1",
             "DELETE FROM meno_changes WHERE owner = $1",
-            "DELETE FROM meno_owners WHERE owner = $1",
+            "DELETE FROM meno_owners WHERE owner = $1 AND owner <> ''",
+            // Everyone goes on counting, for all know these numbers.
+            "UPDATE meno_owners SET concepts = 0, bytes = 0 WHERE owner = $1",
         ] {
             self.sql.execute(sql, &[name.into()])?;
         }
@@ -216,13 +221,14 @@ impl<'a> Batch<'a> {
 
     /// Keeps the totals of the owners, and refuses what is more than one may have.
     fn count(&mut self) -> Result<()> {
-        let grown = self.touched.iter().filter(|(_, added)| added.concepts != 0 || added.bytes != 0);
-        for (owner, added) in grown {
+        let grown = |added: &Added| (added.concepts, added.bytes, added.given) != (0, 0, 0);
+        for (owner, added) in self.touched.iter().filter(|(_, added)| grown(added)) {
             let owner = Value::from(owner.as_str());
-            let values = [owner, Value::Int(added.concepts), Value::Int(added.bytes)];
+            let values = [owner, Value::Int(added.concepts), Value::Int(added.bytes), added.given.into()];
             self.sql.execute(
-                "INSERT INTO meno_owners (owner, concepts, bytes) VALUES ($1, $2, $3) ON CONFLICT (owner)
-                   DO UPDATE SET concepts = meno_owners.concepts + $2, bytes = meno_owners.bytes + $3",
+                "INSERT INTO meno_owners (owner, concepts, bytes, given) VALUES ($1, $2, $3, $4) ON CONFLICT (owner)
+                   DO UPDATE SET concepts = meno_owners.concepts + $2, bytes = meno_owners.bytes + $3,
+                   given = CASE WHEN $4 = 0 THEN meno_owners.given ELSE $4 END",
                 &values,
             )?;
             let Some(quota) = self.scope.quota() else { continue };
@@ -246,7 +252,13 @@ impl<'a> Batch<'a> {
     /// Does a change and writes it down.
     fn record(&mut self, mut change: Change) -> Result<Change> {
         match (&change.before, &mut change.after) {
-            (None, Some(after)) => after.id = insert(self.sql, after)?,
+            (None, Some(after)) => {
+                // One that comes back has its old number.
+                if after.id == 0 {
+                    after.id = self.give(after.owner.user().unwrap_or(""))?;
+                }
+                insert(self.sql, after)?;
+            }
             (Some(_), Some(after)) => update(self.sql, after)?,
             (Some(before), None) => {
                 self.sql.execute("DELETE FROM meno_concepts WHERE id = $1", &[before.id.into()])?;
@@ -264,6 +276,17 @@ impl<'a> Batch<'a> {
             added.bytes += bytes - bytes_before;
         }
         Ok(change)
+    }
+
+    /// A number for a new concept of an owner.
+    fn give(&mut self, owner: &str) -> Result<u64> {
+        let added = self.touched.entry(owner.to_owned()).or_default();
+        if added.given == 0 {
+            added.given =
+                self.sql.number("SELECT given FROM meno_owners WHERE owner = $1", &[owner.into()])?;
+        }
+        added.given = numbers::next(self.sql, owner, added.given)?;
+        Ok(added.given)
     }
 
     fn write_down(&mut self, owner: &str, id: u64, [was, became]: [Option<&str>; 2]) -> Result<()> {
@@ -314,33 +337,24 @@ impl<'a> Batch<'a> {
     }
 }
 
-pub(crate) fn insert(sql: &mut dyn Sql, concept: &Concept) -> Result<u64> {
+pub(crate) fn insert(sql: &mut dyn Sql, concept: &Concept) -> Result<()> {
     debug_assert_eq!(concept.normal, normal_form(&concept.phrase));
     let source = concept.source.as_ref().map(to_json);
-    let values = [
-        concept.phrase.as_str().into(),
-        concept.normal.as_str().into(),
-        concept.slot.as_str().into(),
-        concept.value.as_deref().into(),
-        concept.owner.user().unwrap_or("").into(),
-        source.as_deref().into(),
-        concept.created.into(),
-        concept.updated.into(),
-        concept.uses.into(),
-        // One that comes back has its old number.
-        concept.id.into(),
-    ];
-    if concept.id == 0 {
-        return sql.number(
-            "INSERT INTO meno_concepts (phrase, normal, slot, value, owner, source, created, updated, uses)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
-            &values[..9],
-        );
-    }
-    sql.number(
-        "INSERT INTO meno_concepts (phrase, normal, slot, value, owner, source, created, updated, uses, id)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id",
-        &values,
+    sql.execute(
+        "INSERT INTO meno_concepts (id, phrase, normal, slot, value, owner, source, created, updated, uses)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        &[
+            concept.id.into(),
+            concept.phrase.as_str().into(),
+            concept.normal.as_str().into(),
+            concept.slot.as_str().into(),
+            concept.value.as_deref().into(),
+            concept.owner.user().unwrap_or("").into(),
+            source.as_deref().into(),
+            concept.created.into(),
+            concept.updated.into(),
+            concept.uses.into(),
+        ],
     )
 }
 

@@ -20,8 +20,10 @@
 //! - `error`: what can go wrong.
 //! - `store`: what a store does, written once in SQL that both databases speak.
 //! - `journal`: changes that can be undone, and that other processes follow.
+//! - `numbers`: by which concepts are called.
 //! - `schema`: the tables and their versions.
 //! - `sqlite`, `postgres`: how each database is opened, locked and asked; `tls`: how the way to the second is protected.
+//! - `trust`: whom a client with TLS trusts, with the feature `tls`.
 //! - `desk`: a connection that many threads ask in turn.
 //! - `memory`: the handle that answers.
 //! - `backup`: everything in a store, written to a file and back.
@@ -37,6 +39,7 @@ mod error;
 mod journal;
 mod jsonl;
 mod memory;
+mod numbers;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod schema;
@@ -45,6 +48,8 @@ mod sqlite;
 mod store;
 #[cfg(feature = "postgres")]
 mod tls;
+#[cfg(feature = "tls")]
+pub mod trust;
 
 pub use assistant::{Assistant, Turn};
 pub use backup::{backup, restore};
@@ -52,6 +57,7 @@ pub use clock::Clock;
 pub use error::{Error, Result};
 pub use jsonl::{read_concepts, write_lines};
 pub use memory::{Known, Memory, now};
+pub use numbers::OwnJournal;
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use store::{
     Amendment, Change, Edit, Entered, Erased, Mark, News, Put, Query, Quota, Record, Scope, Store,

@@ -212,14 +212,9 @@ impl Backend for Postgres {
     fn renumber(&mut self) -> Result<()> {
         let name = self.name.clone();
         let link = self.link()?;
-        for (table, column) in [("meno_concepts", "id"), ("meno_changes", "seq")] {
-            let sql = format!(
-                "SELECT setval(pg_get_serial_sequence('{table}', '{column}'),
-                   (SELECT coalesce(max({column}), 0) + 1 FROM {table}), false)"
-            );
-            link.run(&name, &sql)?;
-        }
-        Ok(())
+        let sql = "SELECT setval(pg_get_serial_sequence('meno_changes', 'seq'),
+                     (SELECT coalesce(max(seq), 0) + 1 FROM meno_changes), false)";
+        link.run(&name, sql)
     }
 
     fn scrub(&mut self) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The tables, and how those of older programs become those of this one.
 //!
-//! `meno_concepts` has the concepts; everyone is the owner `''`. `meno_owners` has how many each owner has, and how many bytes
-//! they take. `meno_changes` has the journal: a row for each concept that a change touched, as JSON before and after, with its
+//! `meno_concepts` has the concepts; everyone is the owner `''`. `meno_owners` has how many each owner has, how many bytes they
+//! take, and the last number that was given to one of them. `meno_changes` has the journal: a row for each concept that a change touched, as JSON before and after, with its
 //! owner and with who changed it, by name and by role; the rows of one change share a `batch`; a row that takes back another
 //! batch names it in `undoes`, which is 0 elsewhere. What was erased leaves the numbers of concepts alone, as rows of the owner
 //! `*`. `meno_meta` has the schema's version under `schema`, under `trimmed` the last row that was dropped from the journal,
@@ -12,6 +12,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use meno::memory::Concept;
 
+use crate::numbers::BLOCK;
 use crate::sql::{Sql, columns, from_json, size};
 use crate::{Access, Error, Result};
 
@@ -26,7 +27,7 @@ enum Step {
 use Step::{Fill, Make};
 
 /// How each version becomes the next, from none on. Never changed once released: there are stores of every version.
-const MIGRATIONS: [&[Step]; 3] = [
+const MIGRATIONS: [&[Step]; 4] = [
     &[
         Make("CREATE TABLE meno_concepts (id {serial}, phrase TEXT NOT NULL, normal TEXT NOT NULL, slot TEXT NOT NULL,
            value TEXT, owner TEXT NOT NULL, source TEXT, created BIGINT NOT NULL, updated BIGINT NOT NULL,
@@ -52,6 +53,12 @@ const MIGRATIONS: [&[Step]; 3] = [
            bytes BIGINT NOT NULL)"),
         Fill(|sql| fill_owners(sql)),
         Fill(|sql| give_identity(sql)),
+    ],
+    // Numbers were counted for all owners together.
+    &[
+        Make("ALTER TABLE meno_owners ADD COLUMN given BIGINT NOT NULL DEFAULT 0"),
+        Make("CREATE INDEX meno_owners_given ON meno_owners (given)"),
+        Fill(|sql| leave_old_numbers(sql)),
     ],
 ];
 
@@ -84,9 +91,28 @@ pub(crate) fn fill_owners(sql: &mut dyn Sql) -> Result<()> {
     })?;
     for (owner, (n, bytes)) in owners {
         let values = [owner.as_str().into(), n.into(), bytes.into()];
-        sql.execute("INSERT INTO meno_owners (owner, concepts, bytes) VALUES ($1, $2, $3)", &values)?;
+        sql.execute(
+            "INSERT INTO meno_owners (owner, concepts, bytes) VALUES ($1, $2, $3) ON CONFLICT (owner)
+               DO UPDATE SET concepts = $2, bytes = $3",
+            &values,
+        )?;
     }
     Ok(())
+}
+
+/// Has everyone go on in the block after all numbers that were given; other owners begin in blocks of their own.
+fn leave_old_numbers(sql: &mut dyn Sql) -> Result<()> {
+    let old = sql
+        .number("SELECT coalesce(max(id), 0) FROM meno_concepts", &[])?
+        .max(sql.number("SELECT coalesce(max(concept), 0) FROM meno_changes", &[])?);
+    if old == 0 {
+        return Ok(());
+    }
+    sql.execute(
+        "INSERT INTO meno_owners (owner, concepts, bytes, given) VALUES ('', 0, 0, $1) ON CONFLICT (owner)
+           DO UPDATE SET given = $1",
+        &[((old / BLOCK + 1) * BLOCK - 1).into()],
+    )
 }
 
 /// A number that no other store has, so that whoever follows this one notices when there is another in its place.

@@ -100,7 +100,7 @@ pub(crate) trait Backend: Send {
     /// How long it may take to give something from now on; then it counts as away.
     fn set_patience(&mut self, patience: Duration);
 
-    /// Goes on numbering rows after the greatest numbers that there are.
+    /// Goes on numbering the journal after the greatest number that there is.
     fn renumber(&mut self) -> Result<()>;
 
     /// Makes sure that what was deleted is not on the disk any more.

@@ -97,8 +97,12 @@ impl Sqlite {
             if access == Access::Existing {
                 return Err(Error::NotThere { store: name });
             }
-            make_private(path)
-                .map_err(|error| Error::Database { store: name.clone(), source: error.into() })?;
+            make_private(path).map_err(|error| match error.kind() {
+                std::io::ErrorKind::NotFound => {
+                    Error::NotAStore { store: name.clone(), problem: "its folder is not there".to_owned() }
+                }
+                _ => Error::Database { store: name.clone(), source: error.into() },
+            })?;
         }
         let deadline = Deadline::new(patience);
         deadline.renew();

@@ -176,6 +176,8 @@ pub struct Mark {
 pub enum Record {
     /// A concept.
     Concept(Box<Concept>),
+    /// An owner, with the last number that was given to a concept of it.
+    Given(String, u64),
     /// A row of the journal, with its owner, and the number of the concept.
     Change(Box<Entered>, String, u64),
     /// The last row that was dropped from the journal.

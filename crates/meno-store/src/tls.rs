@@ -17,18 +17,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use percent_encoding::percent_decode_str;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
-use rustls::crypto::{WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName, UnixTime};
-use rustls::server::ParsedCertificate;
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::CertificateError;
+use rustls::pki_types::{InvalidDnsNameError, ServerName};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
-use tokio_rustls::{TlsConnector, client};
+use tokio_rustls::TlsConnector;
 
+use crate::trust::{Authorities, client};
 use crate::{Error, Result};
 
 /// The authorities that the system trusts, in place of a file of them.
@@ -97,56 +93,14 @@ impl Security {
         }
         let is_socket = config.get_hosts().iter().all(|host| !matches!(host, Host::Tcp(_)));
         config.ssl_mode(if is_socket { SslMode::Disable } else { self.mode });
-        let (trusted, roots) = match (self.verifies_authority && !is_socket, self.roots.as_deref()) {
-            (false, _) => (Vec::new(), None),
-            (true, None | Some(SYSTEM)) => (Vec::new(), Some(system_roots()?)),
-            (true, Some(path)) => {
-                let (trusted, roots) = file_roots(path)?;
-                (trusted, Some(roots))
-            }
+        let authorities = match (self.verifies_authority && !is_socket, self.roots.as_deref()) {
+            (false, _) => Authorities::Any,
+            (true, None | Some(SYSTEM)) => Authorities::System,
+            (true, Some(path)) => Authorities::File(path),
         };
-        let provider = Arc::new(ring::default_provider());
-        let algorithms = provider.signature_verification_algorithms;
-        let verifier = Verifier { roots, trusted, verifies_name: self.verifies_name, algorithms };
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| refused(error.to_string(), ""))?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth();
+        let config = client(authorities, self.verifies_name, "sslrootcert")?;
         Ok(Tls(TlsConnector::from(Arc::new(config))))
     }
-}
-
-fn system_roots() -> Result<RootCertStore> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if roots.is_empty() {
-        let problem = "this system trusts no authorities that a database could be verified by".to_owned();
-        return Err(refused(problem, "sslrootcert=FILE names a file of them; or install ca-certificates"));
-    }
-    Ok(roots)
-}
-
-/// The certificates of a file, and what they are as authorities.
-fn file_roots(path: &str) -> Result<(Vec<CertificateDer<'static>>, RootCertStore)> {
-    let refuse = |problem: String| {
-        refused(
-            format!("sslrootcert {path}: {problem}"),
-            "it is a file of certificates of authorities, as PEM",
-        )
-    };
-    let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
-    let certificates = CertificateDer::pem_slice_iter(&bytes).collect::<Result<Vec<_>, _>>();
-    let certificates = certificates.map_err(|error| refuse(error.to_string()))?;
-    if certificates.is_empty() {
-        return Err(refuse("there is no certificate in it".to_owned()));
-    }
-    let mut roots = RootCertStore::empty();
-    for certificate in &certificates {
-        roots.add(certificate.clone()).map_err(|error| refuse(error.to_string()))?;
-    }
-    Ok((certificates, roots))
 }
 
 fn refused(problem: String, hint: &str) -> Error {
@@ -169,68 +123,6 @@ pub(crate) fn distrust(source: &(dyn std::error::Error + 'static)) -> Option<(St
         _ => "",
     };
     Some((error.to_string(), hint))
-}
-
-/// Verifies what an address asks for, and always that the server has the key of its certificate.
-#[derive(Debug)]
-struct Verifier {
-    /// Who may have signed; nobody has to if there are none.
-    roots: Option<RootCertStore>,
-    /// Certificates that are trusted by themselves: a server's own, signed by itself, is no authority to rustls.
-    trusted: Vec<CertificateDer<'static>>,
-    verifies_name: bool,
-    algorithms: WebPkiSupportedAlgorithms,
-}
-
-impl ServerCertVerifier for Verifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        _: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        if let Some(roots) = &self.roots {
-            let certificate = ParsedCertificate::try_from(end_entity)?;
-            if !self.trusted.contains(end_entity) {
-                let algorithms = self.algorithms.all;
-                verify_server_cert_signed_by_trust_anchor(
-                    &certificate,
-                    roots,
-                    intermediates,
-                    now,
-                    algorithms,
-                )?;
-            }
-            if self.verifies_name {
-                verify_server_name(&certificate, server_name)?;
-            }
-        }
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signed, &self.algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signed, &self.algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
-    }
 }
 
 /// Makes the TLS connections of `tokio_postgres`.
@@ -261,7 +153,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for Hands
     }
 }
 
-pub(crate) struct Stream<S>(client::TlsStream<S>);
+pub(crate) struct Stream<S>(tokio_rustls::client::TlsStream<S>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Stream<S> {
     fn channel_binding(&self) -> ChannelBinding {

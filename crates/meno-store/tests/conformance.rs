@@ -4,10 +4,10 @@ mod support;
 
 use meno::memory::{Concept, Draft, Owner, Source, normal_form};
 use meno_store::{
-    Access, Amendment, Edit, Erased, Error, Mark, News, Query, Quota, SCHEMA_VERSION, Scope, Store, open,
-    read_concepts, write_lines,
+    Access, Amendment, Edit, Erased, Error, Mark, News, OwnJournal, Query, Quota, SCHEMA_VERSION, Scope,
+    Store, open, read_concepts, write_lines,
 };
-use support::{adds, create, draft, on_every_store, sql};
+use support::{ANNA, BEN, adds, create, draft, on_every_store, sql};
 
 fn shown(concept: &Concept) -> String {
     let Concept { id, phrase, slot, value, owner, created, updated, uses, .. } = concept;
@@ -39,22 +39,22 @@ fn concepts_are_added_changed_and_removed() {
             .unwrap();
         assert_eq!(
             all(&mut *store),
-            ["1 Red Moon|song|-|- 100 100 0", "2 home|place|anna|12 Elm Street 100 100 0"]
+            ["1 Red Moon|song|-|- 100 100 0", &format!("{ANNA} home|place|anna|12 Elm Street 100 100 0")]
         );
         // The same words and slot are the same concept.
         store
             .edit(&Scope::admin("admin"), adds(&["red  MOON!|song||Moon (red)", "red moon|album"]), 200)
             .unwrap();
         store.count_uses(&[(1, 2), (1, 3), (99, 1)]).unwrap();
-        let id = 3;
+        let id = 2;
         store
             .edit(
                 &Scope::admin("admin"),
-                vec![Edit::Amend { id, to: slot("movie") }, Edit::Remove { id: 2 }],
+                vec![Edit::Amend { id, to: slot("movie") }, Edit::Remove { id: ANNA }],
                 300,
             )
             .unwrap();
-        let expected = ["1 red  MOON!|song|-|Moon (red) 100 200 5", "3 red moon|movie|-|- 200 300 0"];
+        let expected = ["1 red  MOON!|song|-|Moon (red) 100 200 5", "2 red moon|movie|-|- 200 300 0"];
         assert_eq!(all(&mut *store), expected);
         let value = Amendment { value: Some(None), phrase: Some("Red Moons".into()), ..Amendment::default() };
         store.edit(&Scope::admin("admin"), vec![Edit::Amend { id: 1, to: value }], 400).unwrap();
@@ -62,7 +62,7 @@ fn concepts_are_added_changed_and_removed() {
         drop(store);
         let mut store = open(location, Access::Existing).unwrap();
         assert_eq!(all(&mut *store).len(), 2);
-        assert_eq!((store.count().unwrap(), store.concept(&Scope::admin("admin"), 2).unwrap()), (2, None));
+        assert_eq!((store.count().unwrap(), store.concept(&Scope::admin("admin"), ANNA).unwrap()), (2, None));
         let concept = store.concept(&Scope::admin("admin"), 1).unwrap().unwrap();
         assert_eq!(concept.normal, "red moons");
     });
@@ -81,12 +81,12 @@ fn users_are_apart() {
         };
         assert_eq!(owners(&mut *store, &nobody), [Owner::Everyone]);
         assert_eq!(owners(&mut *store, &ben), [Owner::Everyone, Owner::User("ben".into())]);
-        assert!(store.concept(&anna, 3).unwrap().is_none());
+        assert!(store.concept(&anna, BEN).unwrap().is_none());
         for (scope, id, message) in [
-            (&anna, 1, "concept 1 is everyone's"),
-            (&anna, 3, "there is no concept 3"),
-            (&anna, 9, "there is no concept 9"),
-            (&nobody, 2, "there is no concept 2"),
+            (&anna, 1, "concept 1 is everyone's".to_owned()),
+            (&anna, BEN, format!("there is no concept {BEN}")),
+            (&anna, 9, "there is no concept 9".to_owned()),
+            (&nobody, ANNA, format!("there is no concept {ANNA}")),
         ] {
             for edit in [Edit::Remove { id }, Edit::Amend { id, to: slot("x") }] {
                 assert_eq!(store.edit(scope, vec![edit], 2).unwrap_err().to_string(), message);
@@ -102,6 +102,56 @@ fn users_are_apart() {
         assert!(store.undo(&ben, 3).unwrap().is_empty());
         assert_eq!(store.undo(&Scope::admin("admin"), 3).unwrap().len(), 3);
         assert_eq!(store.count().unwrap(), 0);
+    });
+}
+
+#[test]
+fn numbers_tell_nothing_about_others() {
+    on_every_store(|location| {
+        let mut store = create(location);
+        let [anna, ben] = [Some("anna"), Some("ben")].map(Scope::of);
+        let mut learnt = Vec::new();
+        for n in 0..3 {
+            let many: Vec<String> = (0..n).map(|i| format!("b{n} {i}|song|ben")).collect();
+            store.edit(&ben, adds(&many.iter().map(String::as_str).collect::<Vec<_>>()), 1).unwrap();
+            store.edit(&Scope::of(None), adds(&[&format!("e{n}|song")]), 1).unwrap();
+            let change = store.edit(&anna, adds(&[&format!("a{n}|song|anna")]), 1).unwrap().remove(0);
+            learnt.push(change.after.unwrap().id);
+        }
+        assert_eq!(learnt, [ANNA, ANNA + 1, ANNA + 2]);
+        store.undo(&ben, 2).unwrap();
+        store.undo(&anna, 2).unwrap();
+        let mut own = OwnJournal::default();
+        let rows = store.journal(&Owner::User("anna".into()), 0, 10).unwrap();
+        let numbers = rows.into_iter().map(|row| own.row(row)).map(|row| (row.seq, row.batch, row.undoes));
+        assert_eq!(numbers.collect::<Vec<_>>(), [(1, 1, 0), (2, 2, 0), (3, 3, 0), (4, 4, 3)]);
+        let ids = |store: &mut dyn Store, scope: &Scope, after| -> Vec<u64> {
+            let query = Query { after, limit: 3, ..Query::default() };
+            store.list(scope, &query).unwrap().iter().map(|concept| concept.id).collect()
+        };
+        assert_eq!(ids(&mut *store, &anna, 0), [1, 2, 3]);
+        assert_eq!(ids(&mut *store, &anna, 3), [ANNA, ANNA + 1]);
+        // Who has everything erased, everyone too, takes no number of another.
+        for owner in [Owner::Everyone, Owner::User("anna".into())] {
+            store.erase(&Scope::admin("ops"), &owner, 3).unwrap();
+        }
+        let taught = store.edit(&Scope::admin("ops"), adds(&["e|song", "a|song|anna"]), 4).unwrap();
+        let taught: Vec<u64> = taught.into_iter().map(|change| change.after.unwrap().id).collect();
+        assert_eq!(taught, [4, ANNA]);
+    });
+}
+
+/// Whoever finds its numbers taken, or has given all of a block, goes on in the next.
+#[test]
+fn full_blocks_of_numbers_are_left() {
+    on_every_store(|location| {
+        let (mut store, admin) = (create(location), Scope::admin("admin"));
+        store.edit(&admin, adds(&["x|song", "a|song|anna", "b|song|ben"]), 1).unwrap();
+        sql(location, "UPDATE meno_owners SET given = 1048575 WHERE owner = ''");
+        sql(location, &format!("UPDATE meno_owners SET given = {} WHERE owner = 'anna'", BEN - 2));
+        let changes = store.edit(&admin, adds(&["y|song", "c|song|anna", "d|song|anna"]), 2).unwrap();
+        let ids: Vec<u64> = changes.into_iter().map(|change| change.after.unwrap().id).collect();
+        assert_eq!(ids, [(1 << 20) + 1, BEN + (1 << 20), BEN + (1 << 20) + 1]);
     });
 }
 
@@ -136,8 +186,8 @@ fn changes_are_undone_one_after_the_other() {
         for edits in [
             adds(&["red|song"]),
             adds(&["red|song||Red", "blue|song|anna"]),
-            vec![Edit::Amend { id: 2, to: slot("album") }],
-            vec![Edit::Remove { id: 1 }, Edit::Remove { id: 2 }],
+            vec![Edit::Amend { id: ANNA, to: slot("album") }],
+            vec![Edit::Remove { id: 1 }, Edit::Remove { id: ANNA }],
         ] {
             store.edit(&Scope::admin("admin"), edits, 10 * states.len() as u64).unwrap();
             states.push(all(&mut *store));
@@ -161,13 +211,14 @@ fn what_somebody_else_changed_is_not_undone() {
         let mut store = create(location);
         let anna = Scope::of(Some("anna"));
         store.edit(&anna, adds(&["home|place|anna"]), 1).unwrap();
-        store.edit(&Scope::admin("admin"), vec![Edit::Amend { id: 1, to: slot("song") }], 2).unwrap();
+        store.edit(&Scope::admin("admin"), vec![Edit::Amend { id: ANNA, to: slot("song") }], 2).unwrap();
         let error = store.undo(&anna, 3).unwrap_err();
-        assert_eq!(error.to_string(), "concept 1 was changed since, so the change before cannot be undone");
+        let message = format!("concept {ANNA} was changed since, so the change before cannot be undone");
+        assert_eq!(error.to_string(), message);
         assert_eq!(store.count().unwrap(), 1);
         // Being used is no change.
         store.undo(&Scope::admin("admin"), 4).unwrap();
-        store.count_uses(&[(1, 7)]).unwrap();
+        store.count_uses(&[(ANNA, 7)]).unwrap();
         store.undo(&anna, 5).unwrap();
         assert_eq!(store.count().unwrap(), 0);
     });
@@ -206,9 +257,9 @@ fn concepts_are_searched() {
         let ids = |store: &mut dyn Store, query: Query| -> Vec<u64> {
             store.list(&Scope::admin("admin"), &query).unwrap().iter().map(|concept| concept.id).collect()
         };
-        assert_eq!(ids(&mut *store, page(0, 2)), [3, 6]);
-        assert_eq!(ids(&mut *store, page(6, 2)), [7]);
-        assert!(ids(&mut *store, page(7, 2)).is_empty());
+        assert_eq!(ids(&mut *store, page(0, 2)), [5, ANNA]);
+        assert_eq!(ids(&mut *store, page(ANNA, 2)), [BEN]);
+        assert!(ids(&mut *store, page(BEN, 2)).is_empty());
     });
 }
 
@@ -259,7 +310,7 @@ fn what_is_exported_can_be_imported() {
             Edit::Add(draft("home|place|anna|x")),
         ];
         store.edit(&Scope::admin("admin"), edits, 1).unwrap();
-        store.count_uses(&[(2, 4)]).unwrap();
+        store.count_uses(&[(ANNA, 4)]).unwrap();
         let concepts = store.list(&Scope::admin("admin"), &Query::default()).unwrap();
         let mut lines = Vec::new();
         write_lines(&mut lines, &concepts).unwrap();
@@ -268,7 +319,8 @@ fn what_is_exported_can_be_imported() {
             let edits = read.iter().map(|concept| Edit::Import(Box::new(concept.clone()))).collect();
             store.edit(&Scope::admin("admin"), edits, 9).unwrap();
         };
-        store.edit(&Scope::admin("admin"), vec![Edit::Remove { id: 1 }, Edit::Remove { id: 2 }], 5).unwrap();
+        let removes = vec![Edit::Remove { id: 1 }, Edit::Remove { id: ANNA }];
+        store.edit(&Scope::admin("admin"), removes, 5).unwrap();
         for _ in 0..2 {
             import(&mut *store);
             let again = store.list(&Scope::admin("admin"), &Query::default()).unwrap();
@@ -394,7 +446,7 @@ fn what_is_erased_is_nowhere() {
         let (ops, anna) = (Scope::admin("ops"), Scope::of(Some("anna")));
         store.edit(&ops, adds(&["tea|drink", "zanzibarsecret|place|anna"]), 1).unwrap();
         store.edit(&anna, adds(&["home|place|anna|zanzibarsecret lane"]), 2).unwrap();
-        store.edit(&anna, vec![Edit::Remove { id: 2 }], 3).unwrap();
+        store.edit(&anna, vec![Edit::Remove { id: ANNA }], 3).unwrap();
         let seen = store.entries(&mut |_| {}).unwrap();
         let is_file = !location.starts_with("postgres");
         let has = |bytes: &[u8]| bytes.windows(14).any(|window| window == b"zanzibarsecret");
@@ -410,7 +462,7 @@ fn what_is_erased_is_nowhere() {
         // Others hear that the concept is gone.
         match store.news(seen).unwrap() {
             News::Everything => {}
-            News::Changed(changed, _) => assert_eq!(changed, [(3, None)]),
+            News::Changed(changed, _) => assert_eq!(changed, [(ANNA + 1, None)]),
         }
         // Whoever comes back under the name begins with nothing.
         assert_eq!(store.erase(&ops, &owner, 6).unwrap(), Erased::default());
@@ -430,7 +482,7 @@ fn an_owner_has_no_more_than_its_quota() {
         assert!(matches!(error, Error::Full { what: "concepts", limit: 3 }), "{error}");
         // What is there can be changed and forgotten; an admin may give more, and undo is no way around it.
         store.edit(&anna, adds(&["one|song|anna|1"]), 3).unwrap();
-        store.edit(&anna, vec![Edit::Remove { id: 2 }], 4).unwrap();
+        store.edit(&anna, vec![Edit::Remove { id: ANNA + 1 }], 4).unwrap();
         let long = format!("four|song|anna|{}", "x".repeat(40));
         let error = store.edit(&anna, adds(&[&long]), 5).unwrap_err();
         assert!(matches!(error, Error::Full { what: "bytes", limit: 60 }), "{error}");
@@ -476,15 +528,21 @@ fn many_write_at_once_and_nothing_is_missed() {
     });
 }
 
+/// A store that a program of this version made, opened by this one.
+fn older(location: &str, version: usize) -> Box<dyn Store> {
+    let first = match location.starts_with("postgres") {
+        true => include_str!("stores/schema1.postgres.sql"),
+        false => include_str!("stores/schema1.sqlite.sql"),
+    };
+    let steps = [first, include_str!("stores/schema2.sql"), include_str!("stores/schema3.sql")];
+    steps[..version].iter().for_each(|step| sql(location, step));
+    open(location, Access::Existing).unwrap()
+}
+
 #[test]
 fn an_older_schema_is_migrated() {
     on_every_store(|location| {
-        let old = match location.starts_with("postgres") {
-            true => include_str!("stores/schema1.postgres.sql"),
-            false => include_str!("stores/schema1.sqlite.sql"),
-        };
-        sql(location, old);
-        let mut store = open(location, Access::Existing).unwrap();
+        let mut store = older(location, 1);
         assert_eq!(all(&mut *store), ["1 Red Moon|song|anna|Moon (red) 100 200 3"]);
         store.edit(&Scope::admin("admin"), adds(&["blue|song"]), 300).unwrap();
         assert_eq!(store.undo(&Scope::admin("admin"), 301).unwrap().len(), 1);
@@ -498,13 +556,7 @@ fn an_older_schema_is_migrated() {
 #[test]
 fn nobody_undoes_what_was_nobodys_in_an_older_schema() {
     on_every_store(|location| {
-        let old = match location.starts_with("postgres") {
-            true => include_str!("stores/schema1.postgres.sql"),
-            false => include_str!("stores/schema1.sqlite.sql"),
-        };
-        sql(location, old);
-        sql(location, include_str!("stores/schema2.sql"));
-        let mut store = open(location, Access::Existing).unwrap();
+        let mut store = older(location, 2);
         for scope in [Scope::of(None), Scope::admin("admin"), Scope::admin("")] {
             assert!(store.undo(&scope, 400).unwrap().is_empty());
         }
@@ -515,6 +567,27 @@ fn nobody_undoes_what_was_nobodys_in_an_older_schema() {
         assert!(matches!(store.edit(&anna, adds(&["x|song|anna"]), 401), Err(Error::Full { .. })));
         store.edit(&anna, vec![Edit::Remove { id: 1 }], 402).unwrap();
         store.edit(&anna, adds(&["x|song|anna"]), 403).unwrap();
+    });
+}
+
+/// Old numbers stay; new ones tell neither how many there were nor how many others have.
+#[test]
+fn owners_of_an_older_schema_count_by_themselves() {
+    on_every_store(|location| {
+        let (mut store, admin) = (older(location, 3), Scope::admin("admin"));
+        store.edit(&admin, adds(&["milk|drink", "x|song|anna", "y|song|ben", "juice|drink"]), 400).unwrap();
+        let ids: Vec<u64> =
+            store.list(&admin, &Query::default()).unwrap().iter().map(|concept| concept.id).collect();
+        let everyone = (1 << 20) + 1;
+        assert_eq!(ids, [1, 2, everyone, everyone + 1, ANNA, BEN]);
+        // So they do after a backup is restored, and a number is not given twice.
+        let (dir, _) = (tempfile::tempdir().unwrap(), store.undo(&admin, 401).unwrap());
+        let file = dir.path().join("backup");
+        meno_store::backup(&mut *store, &file).unwrap();
+        meno_store::restore(&mut *store, &file).unwrap();
+        let changes = store.edit(&admin, adds(&["milk|drink", "x|song|anna"]), 402).unwrap();
+        let ids: Vec<u64> = changes.into_iter().map(|change| change.after.unwrap().id).collect();
+        assert_eq!(ids, [everyone + 2, ANNA + 1]);
     });
 }
 
@@ -551,7 +624,7 @@ fn files_of_other_programs_are_left_alone() {
         }
         assert!(std::fs::read(path(name)).unwrap() == before, "{name} was changed");
     }
-    assert!(matches!(open(&path("no/x.db"), Access::Create), Err(Error::Database { .. })));
+    assert!(matches!(open(&path("no/x.db"), Access::Create), Err(Error::NotAStore { .. })));
     assert!(matches!(open("postgres://:x:y/", Access::Create), Err(Error::NotAStore { .. })));
     assert!(matches!(open("postgres://anna@127.0.0.1:1/x", Access::Create), Err(Error::Away { .. })));
 }

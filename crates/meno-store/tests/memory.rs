@@ -460,7 +460,7 @@ fn a_backup_is_the_store_at_one_moment() {
         let mut store = meno_store::open(location, Access::Existing).unwrap();
         assert_eq!(meno_store::restore(store.as_mut(), &file).unwrap() as usize, n);
         within(Duration::from_secs(3), || memory.len() == n && knows(&memory, "later", None).is_empty());
-        let learnt = memory.learn(&admin, draft("new|song")).unwrap();
+        let learnt = memory.learn(&admin, draft("new|song|anna")).unwrap();
         assert!(
             memory.list(&admin, &Query::default()).unwrap().iter().all(|concept| concept.id <= learnt.id)
         );

@@ -1,12 +1,12 @@
 //! `/v1/owners`: everything that there is about one of them, to be taken out or away.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use meno::memory::Owner;
-use meno_store::{Query, Scope};
+use meno_store::{OwnJournal, Query, Scope};
 use serde_json::json;
 
 use crate::access::{By, Caller, Right, name as name_of, owner};
@@ -50,10 +50,12 @@ pub(crate) async fn show(
         let page = page.into_iter().filter(|concept| concept.owner == own);
         Ok((page.map(|concept| json!({ "concept": concept })).collect(), next))
     });
+    let own = Mutex::new(OwnJournal::default());
     let journal = Pages::new(app, move |app, after| {
         let page = app.memory.journal(&owner, after, PAGE)?;
         let next = page.get(PAGE as usize - 1).map(|row| row.seq);
-        Ok((page.into_iter().map(|row| json!({ "change": row })).collect(), next))
+        let mut own = own.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok((page.into_iter().map(|row| json!({ "change": own.row(row) })).collect(), next))
     });
     stream::lines(vec![concepts, journal]).await
 }

@@ -673,4 +673,6 @@ pub struct Problem {
     pub message: String,
     /// What to do about it; may be empty.
     pub hint: String,
+    /// The name of the request, as `X-Request-Id` has it.
+    pub request_id: String,
 }

@@ -13,6 +13,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -335,6 +336,7 @@ impl Answer {
     pub fn refusal(&self) -> (u16, String) {
         let failure: schema::Failure = self.read();
         assert!(!failure.error.message.is_empty());
+        assert_eq!(self.header("x-request-id"), Some(failure.error.request_id.as_str()));
         (self.status, failure.error.code)
     }
 }
@@ -359,7 +361,9 @@ impl Database {
     /// `None`, loudly, where none can be had.
     pub fn start() -> Option<Database> {
         // The path of a socket must be short.
-        let dir = std::env::temp_dir().join(format!("meno-pg-s{}", std::process::id()));
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("meno-pg-s{}-{count}", std::process::id()));
         match script(&["start", dir.to_str().unwrap(), &std::process::id().to_string()]) {
             Ok(address) => Some(Database { dir, address }),
             Err(reason) => {

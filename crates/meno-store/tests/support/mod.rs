@@ -112,6 +112,10 @@ pub fn sql(location: &str, statements: &str) {
     }
 }
 
+/// The numbers of the first concepts of two owners: blocks of 2^20, found by their names.
+pub const ANNA: u64 = 2_593_940_045_825;
+pub const BEN: u64 = 4_737_995_898_881;
+
 pub fn create(location: &str) -> Box<dyn Store> {
     open(location, Access::Create).unwrap()
 }
