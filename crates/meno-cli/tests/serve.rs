@@ -373,6 +373,15 @@ fn health_is_asked_for() {
     assert!(start.elapsed() < Duration::from_secs(5));
 }
 
+/// How `meno health` is called, with which code it ends and what it says.
+const HEALTH: [(&str, u8, &str); 5] = [
+    ("https://localhost:PORT --tls-ca cert.pem", 0, ": it answers and can learn"),
+    ("https://localhost:PORT/ --tls-ca other.pem", 1, "its certificate is not trusted: "),
+    ("https://localhost:PORT --tls-ca other.pem", 1, "hint: --tls-ca FILE names"),
+    ("https://127.0.0.1:PORT --tls-ca cert.pem", 1, "hint: call it by a name"),
+    ("http://127.0.0.1:PORT", 1, "it does not answer: "),
+];
+
 /// Keys as `openssl` writes them, and a client that is not ours.
 #[test]
 fn curl_trusts_whom_it_is_told_to() {
@@ -422,13 +431,7 @@ fn curl_trusts_whom_it_is_told_to() {
             let (is_trusted, shown) = get(options, url);
             assert!(!is_trusted, "{options} {url}: {shown}");
         }
-        for (args, code, part) in [
-            ("https://localhost:PORT --tls-ca cert.pem", 0, ": it answers and can learn"),
-            ("https://localhost:PORT/ --tls-ca other.pem", 1, "its certificate is not trusted: "),
-            ("https://localhost:PORT --tls-ca other.pem", 1, "hint: --tls-ca FILE names"),
-            ("https://127.0.0.1:PORT --tls-ca cert.pem", 1, "hint: call it by a name"),
-            ("http://127.0.0.1:PORT", 1, "it does not answer: "),
-        ] {
+        for (args, code, part) in HEALTH {
             let shown = run(dir.path(), &format!("health --timeout 10 {}", args.replace("PORT", port)));
             assert!(shown.starts_with(&format!("exit {code}\n")) && shown.contains(part), "{args}: {shown}");
         }

@@ -197,7 +197,7 @@ impl Index {
             by_phrase: Table::with_capacity(capacity),
             by_id: Table::with_capacity(capacity),
             pairs: Filter::with_capacity(capacity),
-            vocabulary: Filter::with_capacity(3 * capacity),
+            vocabulary: Filter::precise(3 * capacity),
             hasher: Hasher::default(),
             buffer: Words::default(),
         }
@@ -273,7 +273,7 @@ impl Index {
     /// Makes the filters anew, with room for as many again.
     fn refilter(&mut self) {
         self.pairs = Filter::with_capacity(2 * self.concepts.len());
-        self.vocabulary = Filter::with_capacity(2 * self.stems.len());
+        self.vocabulary = Filter::precise(2 * self.stems.len());
         for at in 0..self.concepts.len() {
             let indexed = self.concepts[at];
             self.filter(&indexed);

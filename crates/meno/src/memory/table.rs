@@ -117,36 +117,50 @@ impl Hasher {
     }
 }
 
-/// A set of hashes that may take a few others for its own: one bit each, and at least 16 for each that it was made for.
+/// A set of hashes that may take a few others for its own (a Bloom filter): one bit each, and at least 16 for each that it was
+/// made for; a precise one sets 8 bits of at least 32, and takes 6 of a million others for its own once it is full.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filter {
     bits: Vec<u64>,
     len: usize,
+    /// Bits of each after the first.
+    more_bits: u8,
 }
 
 impl Filter {
     pub(super) fn with_capacity(capacity: usize) -> Self {
-        Filter { bits: vec![0; (capacity / 4).next_power_of_two()], len: 0 }
+        Filter { bits: vec![0; (capacity / 4).next_power_of_two()], len: 0, more_bits: 0 }
+    }
+
+    pub(super) fn precise(capacity: usize) -> Self {
+        Filter { bits: vec![0; (capacity / 2).max(16).next_power_of_two()], len: 0, more_bits: 7 }
     }
 
     /// Whether another would make it too full; then it must be made anew.
     pub(super) fn is_full(&self) -> bool {
-        self.len >= 4 * self.bits.len()
+        self.len >= if self.more_bits > 0 { 2 } else { 4 } * self.bits.len()
     }
 
     pub(super) fn insert(&mut self, hash: u64) {
-        let (word, bit) = self.place(hash);
-        self.bits[word] |= bit;
+        for i in 0..=self.more_bits {
+            let (word, bit) = self.place(hash, i);
+            self.bits[word] |= bit;
+        }
         self.len += 1;
     }
 
     pub(super) fn may_have(&self, hash: u64) -> bool {
-        let (word, bit) = self.place(hash);
-        self.bits.get(word).is_some_and(|bits| bits & bit != 0)
+        (0..=self.more_bits).all(|i| {
+            let (word, bit) = self.place(hash, i);
+            self.bits.get(word).is_some_and(|bits| bits & bit != 0)
+        })
     }
 
-    fn place(&self, hash: u64) -> (usize, u64) {
-        ((hash >> 32) as usize & self.bits.len().wrapping_sub(1), 1 << (hash & 63))
+    /// The word and the bit of the first or a later bit, by double hashing.
+    fn place(&self, hash: u64, i: u8) -> (usize, u64) {
+        let step = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let hash = hash.wrapping_add(step.wrapping_mul(u64::from(i)));
+        ((hash >> 26) as usize & self.bits.len().wrapping_sub(1), 1 << (hash >> 58))
     }
 }
 
@@ -214,6 +228,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::random::Random;
 
     proptest! {
         /// Few different hashes, near each other and at the end of the table, so that things get in each other's way.
@@ -253,6 +268,17 @@ mod tests {
             hashes.iter().for_each(|&hash| filter.insert(hash));
             prop_assert!(hashes.iter().all(|&hash| filter.may_have(hash)));
             prop_assert!(!Filter::default().may_have(7));
+        }
+
+        #[test]
+        fn a_precise_filter_hardly_has_anything_else(seed in any::<u64>()) {
+            let mut random = Random::new(seed);
+            let mut filter = Filter::precise(1000);
+            let hashes: Vec<u64> = (0..1000).map(|_| random.next_u64()).collect();
+            hashes.iter().for_each(|&hash| filter.insert(hash));
+            prop_assert!(hashes.iter().all(|&hash| filter.may_have(hash)));
+            let others = (0..1000).filter(|_| filter.may_have(random.next_u64())).count();
+            prop_assert!(others <= 2, "{others} of 1000 others");
         }
 
         #[test]
