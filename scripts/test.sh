@@ -51,15 +51,16 @@ if [ -z "${MENO_DATA:-}" ] && [ -d ../shared/data ]; then
 fi
 [ -n "${MENO_DATA:-}" ] || left_out "tests on ATIS and Snips, because neither \$MENO_DATA nor ../shared/data is there"
 
-# Licences, sources and versions are checked by the tests of xtask too; known vulnerabilities only here, by a database that is
-# not part of the tree.
-if cargo deny --version >/dev/null 2>&1; then
-  step "licences, sources, duplicates"
-  cargo deny --locked check licenses sources bans
-  if [ -d "${CARGO_HOME:-$HOME/.cargo}/advisory-dbs" ]; then
-    step "known vulnerabilities"
-    cargo deny --locked check advisories
-  fi
+step "licences, sources, duplicates"
+# Not optimised: so it is built in a minute.
+tools=$(realpath -m "${CARGO_TARGET_DIR:-target}/tools")
+export PATH=$tools/bin:$PATH
+cargo deny --version >/dev/null 2>&1 || cargo install cargo-deny --version 0.20.2 --locked --debug --quiet --root "$tools"
+cargo deny --locked check licenses sources bans
+# Known vulnerabilities: by a database that is not part of the tree.
+if [ -d "${CARGO_HOME:-$HOME/.cargo}/advisory-dbs" ]; then
+  step "known vulnerabilities"
+  cargo deny --locked check advisories
 fi
 
 step "documentation"
