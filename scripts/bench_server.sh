@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Loads `meno serve` with real sentences and prints a Markdown table: requests a second, latencies, errors, memory; beside
-# it the engine without a server, and a Python server around a PyTorch network of the same size.
+# it the engine without a server, and Python servers around a network of the same size: PyTorch, and ONNX Runtime in batches.
 #
 #   scripts/bench_server.sh [--seconds N | --minutes N] [--connections N] [--model FILE] [--no-peer]
 #
@@ -108,22 +108,32 @@ kill $running
 wait $running || { echo "error: the server did not end well" >&2; exit 1; }
 running=''
 
-if [ "$peer" = yes ]; then
-  venv=${MENO_PEERS_VENV:-$root/target/venv-peers}
-  [ -x "$venv/bin/python" ] || "${PYTHON:-python3}" -m venv "$venv"
-  "$venv/bin/python" -c 'import aiohttp, torch' 2>/dev/null \
-    || "$venv/bin/python" -m pip install --quiet -r scripts/peers/requirements.txt aiohttp==3.14.5 >&2
-  "$venv/bin/python" scripts/server/peer.py --port $((port + 1)) --train "$data/train" &
+# A minute of a peer is enough. Arguments: what it is called, then those of peer.py.
+peer_row() {
+  local name=$1 rate p50 p99 n errors before
+  shift
+  "$venv/bin/python" scripts/server/peer.py --port $((port + 1)) --train "$data/train" "$@" &
   running=$!
   wait_for $((port + 1))
   load $((port + 1)) 3 >/dev/null
   before=$(memory $running)
-  # A minute of it is enough.
-  read -r peer_rate p50 p99 n errors < <(load $((port + 1)) $((seconds < 60 ? seconds : 60)))
-  row 'aiohttp, PyTorch' "$peer_rate" "$p50" "$p99" "$n" "$errors" "$before" "$(memory $running)"
+  read -r rate p50 p99 n errors < <(load $((port + 1)) $((seconds < 60 ? seconds : 60)))
+  row "$name" "$rate" "$p50" "$p99" "$n" "$errors" "$before" "$(memory $running)"
   kill $running
   wait $running 2>/dev/null || true
   running=''
+  peer_rates+=("$rate")
+}
+
+peer_rates=()
+if [ "$peer" = yes ]; then
+  venv=${MENO_PEERS_VENV:-$root/target/venv-peers}
+  [ -x "$venv/bin/python" ] || "${PYTHON:-python3}" -m venv "$venv"
+  "$venv/bin/python" -c 'import aiohttp, onnxruntime, torch' 2>/dev/null \
+    || "$venv/bin/python" -m pip install --quiet -r scripts/peers/requirements.txt aiohttp==3.14.5 >&2
+  peer_row 'aiohttp, PyTorch'
+  peer_row 'aiohttp, ONNX Runtime in batches' --batched
+  batched=$("$venv/bin/python" scripts/server/peer.py --alone "$MENO_SENTENCES" --train "$data/train")
 fi
 
 after=$(alone)
@@ -131,5 +141,9 @@ engine=$(((before_load + after) / 2))
 printf '\nThe engine alone (`meno tag --threads %s`, before and after): %s and %s utterances/s. The server had %s of the %s cores, and answers %s %% of what the engine alone would with them' \
   "$(nproc)" "$before_load" "$after" "$cores" "$(nproc)" \
   "$(awk -v r="$rate" -v a="$engine" -v c="$cores" -v n="$(nproc)" 'BEGIN { printf "%.0f", 100 * r * n / (a * c) }')"
-[ "$peer" = no ] || printf ', and %s times as many requests as the Python server' "$(awk -v a="$rate" -v b="$peer_rate" 'BEGIN { printf "%.1f", a / b }')"
+times() { awk -v a="$rate" -v b="$1" 'BEGIN { printf "%.1f", a / b }'; }
+if [ "$peer" = yes ]; then
+  printf ', and %s and %s times as many requests as the Python servers. ONNX Runtime alone, in batches: %s utterances/s' \
+    "$(times "${peer_rates[0]}")" "$(times "${peer_rates[1]}")" "$batched"
+fi
 echo .
