@@ -7,13 +7,14 @@
 #   scripts/postgres.sh tls DIR CERT KEY  turns on TLS with a certificate and its key, or another certificate
 #   scripts/postgres.sh kill DIR          ends it as a power cut would
 #   scripts/postgres.sh signal DIR NAME   sends a signal to it and to all that it started: STOP makes it silent, CONT wakes it
+#   scripts/postgres.sh copy DIR FROM TO  makes the database TO as pg_dump and psql copy FROM, whoever writes to that
 #   scripts/postgres.sh stop DIR          ends it and removes the folder
 #
 # Debian's package is installed if there is no server and the user is root. Exit code 3: no server can be had, and the
 # reason on standard error.
 set -euo pipefail
 
-command=${1:?start, tls, kill, signal or stop}
+command=${1:?start, tls, kill, signal, copy or stop}
 dir=${2:?a folder}
 
 unavailable() { echo "no PostgreSQL: $*" >&2; exit 3; }
@@ -82,12 +83,16 @@ case $command in
     server=$(head -1 "$dir/data/postmaster.pid")
     kill "-${3:?a signal}" "$server" $(pgrep -P "$server")
     ;;
+  copy)
+    run "$bin/createdb" --host "$dir" --username meno "${4:?a new database}"
+    run "$bin/pg_dump" --host "$dir" --username meno "$3" | run "$bin/psql" --quiet --set ON_ERROR_STOP=1 --host "$dir" --username meno "$4" >/dev/null
+    ;;
   stop)
     [ ! -d "$dir/data" ] || run "$bin/pg_ctl" -D "$dir/data" -m immediate stop >/dev/null 2>&1 || true
     rm -rf "$dir"
     ;;
   *)
-    echo "start, tls, kill, signal or stop, not $command" >&2
+    echo "start, tls, kill, signal, copy or stop, not $command" >&2
     exit 2
     ;;
 esac

@@ -53,9 +53,9 @@ impl Desk {
         &self.name
     }
 
-    /// The connection, if nobody has it.
-    pub(crate) fn clear(&mut self) -> Option<Box<dyn Store>> {
-        self.store.get_mut().unwrap_or_else(PoisonError::into_inner).take()
+    /// The connection, if nobody has it; nobody gets it any more.
+    pub(crate) fn clear(&self) -> Option<Box<dyn Store>> {
+        lock(&self.store).take()
     }
 }
 

@@ -21,6 +21,12 @@ pub enum Error {
         /// The store, without passwords.
         store: String,
     },
+    /// What was erased is in no answer any more, but not overwritten on the disk either.
+    #[error("what was erased is still on the disk of {store}: others read there")]
+    NotScrubbed {
+        /// The store, without passwords.
+        store: String,
+    },
     /// The database cannot prove to be what the address asks for, or has no TLS.
     #[error("{store} is not trusted: {problem}")]
     Distrusted {
@@ -107,6 +113,7 @@ impl Error {
                 Some("what is known is still answered; try again when the database is back")
             }
             Error::Busy { .. } => Some("try again in a moment"),
+            Error::NotScrubbed { .. } => Some("erase it again when they have ended, for example a backup"),
             Error::Distrusted { hint, .. } => Some(hint),
             Error::WithoutPostgres => Some("build it with the feature `postgres`, or name a file"),
             Error::NotThere { .. } => {

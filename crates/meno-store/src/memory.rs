@@ -258,6 +258,11 @@ impl Memory {
         self.shared.read(|store| store.concept(scope, id))
     }
 
+    /// Those of some concepts that are there and may be seen, in the order of their ids; fails while the store is away.
+    pub fn concepts(&self, scope: &Scope, ids: &[u64]) -> Result<Vec<Concept>> {
+        self.shared.read(|store| store.concepts(scope, ids))
+    }
+
     /// What the journal has of an owner, after a row, at most so many rows; fails while the store is away.
     pub fn journal(&self, owner: &Owner, after: u64, limit: u64) -> Result<Vec<Entered>> {
         self.shared.read(|store| store.journal(owner, after, limit))
@@ -265,11 +270,18 @@ impl Memory {
 
     fn change<T>(&self, work: impl FnOnce(&mut dyn Store) -> Result<T>) -> Result<T> {
         self.shared.write(|store| {
-            let result = work(store)?;
-            // It is on disk; if the store goes away just now, the follower brings it into the index later.
-            let _ = self.shared.catch_up(store);
-            Ok(result)
+            let result = work(store);
+            if matches!(result, Ok(_) | Err(Error::NotScrubbed { .. })) {
+                // It is done; if the store goes away just now, the follower brings it into the index later.
+                let _ = self.shared.catch_up(store);
+            }
+            result
         })
+    }
+
+    /// Ends what is done with the store, as dropping the last clone does: what needs it fails from now on.
+    pub fn close(&self) {
+        self.shared.close();
     }
 
     /// Writes the counts of uses to the store now, not at the next look at the journal.
@@ -401,14 +413,13 @@ impl Shared {
         }
         self.write_uses(store)
     }
-}
 
-impl Drop for Shared {
-    fn drop(&mut self) {
+    /// Leaves the connections that nobody has just now.
+    fn close(&self) {
         let store = self.writer.clear();
-        let reader = self.reader.as_mut().and_then(Desk::clear);
-        let uses: Vec<(u64, u64)> = lock(&self.uses).drain().collect();
+        let reader = self.reader.as_ref().and_then(Desk::clear);
         let Some(mut store) = store else { return };
+        let uses: Vec<(u64, u64)> = lock(&self.uses).drain().collect();
         // On a thread of its own: to ask PostgreSQL is not allowed on those of an async runtime.
         let close = move || {
             drop(reader);
@@ -420,6 +431,12 @@ impl Drop for Shared {
         if let Ok(closing) = std::thread::Builder::new().spawn(close) {
             let _ = closing.join();
         }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 

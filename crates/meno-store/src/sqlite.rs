@@ -2,8 +2,9 @@
 //!
 //! In WAL mode with `synchronous = FULL`: a change is on disk when it is acknowledged, and other processes read on while it
 //! is made. What is deleted is overwritten with zeros. A file that was deleted or replaced while it was open takes no more
-//! changes: the one that stands there now is opened.
+//! changes: the one that stands there now is opened. Nor does one whose log went away, for a crash would lose what is in that.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -135,18 +136,25 @@ impl Sqlite {
     /// Opens what stands where the file stood, if that is another one.
     fn demand_same_file(&mut self) -> Result<()> {
         let Some(files) = self.files else { return Ok(()) };
-        if file_id(&self.path) == Some(files.main) {
-            return Ok(());
-        }
         let away = |problem: &str| Error::Away {
             store: self.path.display().to_string(),
             problem: problem.to_owned(),
         };
+        let log = beside(&self.path, "-wal");
+        if file_id(&self.path) == Some(files.main) {
+            if files.log.is_none_or(|known| file_id(&log) == Some(known)) {
+                return Ok(());
+            }
+            if !log.exists() {
+                // What is in it is saved as long as this connection has it. Where another took its place, it is not ours to read.
+                let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
+            }
+            return Err(away("its log is gone"));
+        }
         if !self.path.exists() {
             return Err(away("the file is gone"));
         }
         // The log of a file that is gone would be taken for that of the new one.
-        let log = beside(&self.path, "-wal");
         if files.log.is_some() && file_id(&log) == files.log {
             let _ = std::fs::remove_file(log);
             let _ = std::fs::remove_file(beside(&self.path, "-shm"));
@@ -156,6 +164,13 @@ impl Sqlite {
         // Closing it would touch files of the same names, which are not its own.
         std::mem::forget(std::mem::replace(self, other));
         Ok(())
+    }
+
+    /// Brings all that the log has into the file; whether nobody who reads kept it from that.
+    fn empty_log(&self) -> rusqlite::Result<bool> {
+        self.connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+            .map(|is_busy: bool| !is_busy)
     }
 
     /// Refuses the file of another program.
@@ -216,10 +231,14 @@ impl Backend for Sqlite {
 
     fn write<T>(&mut self, work: impl FnOnce(&mut dyn Sql) -> Result<T>) -> Result<T> {
         let result = self.transaction("BEGIN IMMEDIATE", |tables| work(tables))?;
-        // What was written to a file that went away meanwhile is lost.
+        let away = |problem: &str| Error::Away { store: Backend::name(self), problem: problem.to_owned() };
+        // What was written to a file that went away meanwhile is lost, and so is what stands behind a log without a beginning.
         if self.files.is_some_and(|files| file_id(&self.path) != Some(files.main)) {
-            let problem = "the file went away while it was written to".to_owned();
-            return Err(Error::Away { store: Backend::name(self), problem });
+            return Err(away("the file went away while it was written to"));
+        }
+        if self.files.is_some_and(|files| files.log.is_some()) && !has_beginning(&beside(&self.path, "-wal"))
+        {
+            return Err(away("its log was cut off"));
         }
         Ok(result)
     }
@@ -233,12 +252,21 @@ impl Backend for Sqlite {
         let name = Backend::name(self);
         self.connection.progress_handler(0, None::<fn() -> bool>).map_err(|error| failed(&name, error))?;
         // The log has what was there before, and pages of older programs were not overwritten.
-        let result = self
-            .connection
-            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+        let scrub = || -> rusqlite::Result<bool> {
+            if !self.empty_log()? {
+                return Ok(false);
+            }
+            self.connection.execute_batch("VACUUM")?;
+            self.empty_log()
+        };
+        let result = scrub();
         let watched = self.deadline.clone();
         let _ = self.connection.progress_handler(INSTRUCTIONS, Some(move || watched.is_over()));
-        result.map_err(|error| failed(&name, error))
+        match result {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Error::NotScrubbed { store: name }),
+            Err(error) => Err(failed(&name, error)),
+        }
     }
 
     fn read<T>(&mut self, work: impl FnOnce(&mut dyn Sql) -> Result<T>) -> Result<T> {
@@ -252,6 +280,16 @@ impl Drop for Sqlite {
         self.deadline.renew();
         // If others read it just now, the last of them does it.
         let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+    }
+}
+
+/// Whether a log is empty, or begins as logs do: what follows is read only then.
+fn has_beginning(log: &Path) -> bool {
+    let mut magic = [0; 4];
+    match std::fs::File::open(log).and_then(|mut log| log.read(&mut magic)) {
+        Ok(0) => true,
+        Ok(n) => n == 4 && u32::from_be_bytes(magic) & !1 == 0x377f_0682,
+        Err(_) => false,
     }
 }
 

@@ -471,6 +471,25 @@ fn what_is_erased_is_nowhere() {
     });
 }
 
+/// Whoever reads the file keeps what was there before in its log: that is told, and the next time does it.
+#[test]
+fn what_could_not_be_erased_from_the_disk_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("concepts.db");
+    let location = path.to_str().unwrap();
+    let (mut store, ops, anna) = (create(location), Scope::admin("ops"), Owner::User("anna".into()));
+    store.set_patience(std::time::Duration::from_millis(50));
+    store.edit(&ops, adds(&["zanzibarsecret|place|anna"]), 1).unwrap();
+    let reader = rusqlite::Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM meno_concepts").unwrap();
+    let error = store.erase(&ops, &anna, 2).unwrap_err();
+    assert!(matches!(error, Error::NotScrubbed { .. }), "{error}");
+    assert!(all(&mut *store).is_empty(), "it is in no answer");
+    drop(reader);
+    assert_eq!(store.erase(&ops, &anna, 3).unwrap(), Erased::default());
+    assert!(!bytes_of(location).windows(14).any(|window| window == b"zanzibarsecret"));
+}
+
 #[test]
 fn an_owner_has_no_more_than_its_quota() {
     on_every_store(|location| {

@@ -9,7 +9,7 @@ use meno::engine::Tokenization;
 use meno::memory::Owner;
 use meno::{Annotation, Model};
 use meno_store::{Access, Amendment, Edit, Error, Memory, Query, Scope};
-use support::{Server, adds, draft, on_every_store};
+use support::{Server, adds, draft, on_every_store, sql};
 
 fn open(location: &str) -> Memory {
     Memory::open(location, Access::Create).unwrap()
@@ -350,6 +350,54 @@ fn a_file_that_went_away_takes_nothing() {
     assert_eq!(knows(&memory, "green moon", None), ["song"]);
 }
 
+/// What a store has acknowledged last stands in its log: nothing is acknowledged that goes into one which nobody will find again.
+#[test]
+fn a_log_that_went_away_takes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("concepts.db");
+    let location = path.to_str().unwrap();
+    let [log, away, crash] = ["concepts.db-wal", "away", "crash.db"].map(|name| dir.path().join(name));
+    let (memory, admin) = (open(location), Scope::admin("admin"));
+    memory.learn(&admin, draft("red moon|song")).unwrap();
+    std::fs::rename(&log, &away).unwrap();
+    assert!(matches!(memory.learn(&admin, draft("lost moon|song")), Err(Error::Away { .. })));
+    within(Duration::from_secs(3), || memory.trouble().is_some_and(|trouble| trouble.contains("log")));
+    assert_eq!(knows(&memory, "red moon", None), ["song"]);
+    // All that was acknowledged is in the one file by now, whatever happens to the process.
+    std::fs::copy(&path, &crash).unwrap();
+    assert_eq!(knows(&open(crash.to_str().unwrap()), "red moon", None), ["song"]);
+    std::fs::rename(&away, &log).unwrap();
+    within(Duration::from_secs(3), || memory.trouble().is_none());
+    memory.learn(&admin, draft("green moon|song")).unwrap();
+    // What is written behind the end of a log that was cut off is not found either.
+    std::fs::File::options().write(true).open(&log).unwrap().set_len(0).unwrap();
+    assert!(memory.learn(&admin, draft("lost moon|song")).is_err());
+    within(Duration::from_secs(3), || memory.trouble().is_some());
+    assert_eq!(knows(&memory, "green moon", None), ["song"]);
+}
+
+/// A file that is cut off, or that is written over, is no store any more: it takes nothing, and what is known is known.
+#[test]
+fn a_damaged_file_takes_nothing() {
+    for cut in [Some(0), Some(4096), Some(20_000), None] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("concepts.db");
+        let location = path.to_str().unwrap();
+        let admin = Scope::admin("admin");
+        let many = (0..500).map(|i| Edit::Add(draft(&format!("moon {i}|song"))));
+        open(location).edit(&admin, many.collect()).unwrap();
+        let memory = open(location);
+        let mut file = std::fs::File::options().write(true).open(&path).unwrap();
+        match cut {
+            Some(length) => file.set_len(length).unwrap(),
+            None => std::io::Write::write_all(&mut file, &[7; 20_000]).unwrap(),
+        }
+        assert!(memory.learn(&admin, draft("lost moon|song")).is_err(), "{cut:?}");
+        within(Duration::from_secs(3), || memory.trouble().is_some());
+        assert_eq!(knows(&memory, "moon 7", None), ["song"]);
+    }
+}
+
 #[test]
 fn a_copy_of_the_one_file_has_everything() {
     let dir = tempfile::tempdir().unwrap();
@@ -475,6 +523,43 @@ fn a_backup_is_the_store_at_one_moment() {
         assert!(meno_store::restore(store.as_mut(), &alone).is_err());
         assert!(meno_store::restore(store.as_mut(), &dir.path().join("nowhere")).is_err());
         assert_eq!(memory.list(&admin, &Query::default()).unwrap().len(), n - 2);
+    });
+}
+
+/// What the database's own programs copy while it is written to is the store at one moment, too.
+#[test]
+fn other_programs_copy_it_whole() {
+    on_every_store(|location| {
+        let (memory, admin) = (open(location), Scope::admin("admin"));
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        let pair = |i: usize| adds(&[&format!("left {i}|song"), &format!("right {i}|song|anna")]);
+        (0..50).for_each(|i| drop(memory.edit(&admin, pair(i)).unwrap()));
+        let copy = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for i in 50.. {
+                    if is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                        return;
+                    }
+                    memory.edit(&admin, pair(i)).unwrap();
+                }
+            });
+            let copy = match support::server().filter(|_| location.starts_with("postgres")) {
+                Some(server) => server.copy(location),
+                None => {
+                    let copy = format!("{location}.copy");
+                    sql(location, &format!("VACUUM INTO '{copy}'"));
+                    copy
+                }
+            };
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            copy
+        });
+        let copied = open(&copy);
+        let n = copied.len();
+        assert!(n >= 100 && n.is_multiple_of(2), "{n}");
+        copied.learn(&admin, draft("new|song")).unwrap();
+        assert_eq!(copied.undo(&admin).unwrap().len(), 1);
+        assert_eq!(copied.undo(&admin).unwrap().len(), 2);
     });
 }
 

@@ -84,6 +84,15 @@ impl Server {
         script(&["signal", self.dir.to_str().unwrap(), name]).unwrap();
     }
 
+    /// The address of a copy that the database's own programs make.
+    pub fn copy(&self, location: &str) -> String {
+        let (_, from) = location.split_once("@/").unwrap();
+        let (from, _) = from.split_once('?').unwrap();
+        let copy = format!("{from}_copy");
+        script(&["copy", self.dir.to_str().unwrap(), from, &copy]).unwrap();
+        location.replace(&format!("/{from}?"), &format!("/{copy}?"))
+    }
+
     pub fn restart(&self) {
         script(&["start", self.dir.to_str().unwrap()]).unwrap();
     }
