@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
@@ -81,6 +81,13 @@ pub fn owner(name: &str) -> Owner {
     if name == EVERYONE { Owner::Everyone } else { Owner::from(Some(name.to_owned())) }
 }
 
+/// The same of a name that a request has; refuses one that is none.
+pub(crate) fn known_owner(name: &str) -> Result<Owner, Problem> {
+    let owner = owner(name);
+    owner.check().map_err(meno_store::Error::from)?;
+    Ok(owner)
+}
+
 /// The name of an owner.
 pub(crate) fn name(owner: &Owner) -> &str {
     owner.user().unwrap_or(EVERYONE)
@@ -106,6 +113,10 @@ pub(crate) struct Usage {
     /// In milliseconds since 1970; 0 before the first.
     last: AtomicI64,
     bucket: Bucket,
+    /// What it has left of its requests of a day.
+    daily: Bucket,
+    /// Its refusals that are recorded.
+    pub refusals: Bucket,
 }
 
 impl Usage {
@@ -166,7 +177,7 @@ impl Caller {
         let Some(named) = named else { return Ok(Scope::own(self.owner.clone())) };
         self.demand(Right::Admin)?;
         let all = Scope::admin(name(&self.owner));
-        Ok(if named == "*" { all } else { all.within(owner(named)) })
+        Ok(if named == "*" { all } else { all.within(known_owner(named)?) })
     }
 }
 
@@ -227,7 +238,7 @@ impl Tokens {
         let refuse = |line: usize, problem: &str| Error::Access {
             problem: format!("{}:{line}: {problem}", path.display()),
             hint: "a line is `owner rights sha256`, the last of them the hash of the token, and perhaps \
-                   `expires=2027-01-31T00:00:00Z` and `rate=20`"
+                   `expires=2027-01-31T00:00:00Z`, `rate=20` and `quota=5000`"
                 .to_owned(),
         };
         let token = |(line, number): (&str, usize)| {
@@ -361,18 +372,39 @@ impl Access {
 
     /// Refuses a caller that asks too often.
     fn admit(&self, caller: &Caller) -> Result<(), Problem> {
-        let Some(limit) = self.limit(caller) else { return Ok(()) };
-        caller.usage.bucket.take(limit, Instant::now()).map_err(|wait| {
+        let (now, usage) = (Instant::now(), &caller.usage);
+        let refuse = |message: &str, wait: Duration| {
             let hint = "send them more slowly; long texts and many texts count for more";
-            Problem::new(Code::TooManyRequests, "there were too many requests of this token", hint)
-                .retry_after(wait)
-        })
+            Problem::new(Code::TooManyRequests, message, hint).retry_after(wait)
+        };
+        let daily = caller.terms.quota.map(Limit::daily);
+        if let Some(daily) = daily {
+            let spent = |wait| refuse("this token has used up its requests of a day", wait);
+            usage.daily.look(daily, now).map_err(spent)?;
+        }
+        if let Some(limit) = self.limit(caller) {
+            let too_many = |wait| refuse("there were too many requests of this token", wait);
+            usage.bucket.take(limit, now).map_err(too_many)?;
+        }
+        // What the rate refuses is not counted.
+        if let Some(daily) = daily {
+            usage.daily.charge(daily, 1.0, now);
+        }
+        Ok(())
     }
 
     /// Has a request with many words count for several.
     pub fn charge(&self, caller: &Caller, words: u32) {
-        if let (Some(limit), more @ 1..) = (self.limit(caller), words.saturating_sub(WORDS)) {
-            caller.usage.bucket.charge(limit, f64::from(more) / f64::from(WORDS), Instant::now());
+        let more = f64::from(words.saturating_sub(WORDS)) / f64::from(WORDS);
+        if more == 0.0 {
+            return;
+        }
+        let now = Instant::now();
+        if let Some(limit) = self.limit(caller) {
+            caller.usage.bucket.charge(limit, more, now);
+        }
+        if let Some(quota) = caller.terms.quota {
+            caller.usage.daily.charge(Limit::daily(quota), more, now);
         }
     }
 
@@ -479,6 +511,10 @@ mod tests {
                 "t:1: `colour=red` is nothing that a token has",
             ),
             (&format!("anna read {} expires=soon", "0".repeat(64)), "t:1: `soon` is no time"),
+            (
+                &format!("anna read {} quota=many", "0".repeat(64)),
+                "t:1: `many` is no number of requests a day",
+            ),
         ] {
             assert_eq!(Tokens::parse(Path::new("t"), text).unwrap_err().to_string(), problem, "{text}");
         }

@@ -9,6 +9,7 @@ use meno_store::{Access as StoreAccess, Assistant, Clock, Memory, Result, Scope}
 
 use crate::access::{Access, Caller};
 use crate::audit::{Audit, Deed};
+use crate::bodies::Bodies;
 use crate::connections::Connections;
 use crate::engine::{Engine, Loaded};
 use crate::log::{LogFormat, write_json};
@@ -58,6 +59,7 @@ pub(crate) fn start(config: Config) -> Result<(Router, Arc<App>)> {
         access,
         audit,
         tls,
+        bodies: Bodies::new(config.max_bodies),
         metrics: Metrics::default(),
         connections: Connections::new(config.connections, config.address_connections),
         config,
@@ -102,6 +104,7 @@ pub(crate) struct App {
     pub access: Access,
     pub audit: Option<Audit>,
     pub tls: Option<Arc<Tls>>,
+    pub bodies: Arc<Bodies>,
     pub metrics: Metrics,
     pub connections: Arc<Connections>,
 }

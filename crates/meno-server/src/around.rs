@@ -96,7 +96,7 @@ struct Answered<'a> {
 fn audit(app: &Arc<App>, trail: Arc<Trail>, response: &Response) {
     let (status, code) = (response.status(), response.extensions().get().map(Problem::code));
     let is_refused = matches!(status.as_u16(), 401 | 403 | 421 | 429);
-    if app.audit.is_some() && is_refused {
+    if is_refused && app.audit.as_ref().is_some_and(|audit| audit.takes_refusal(&trail)) {
         let app = app.clone();
         tokio::task::spawn_blocking(move || {
             let deed = Deed::new("refused", None, &[], status.as_u16());

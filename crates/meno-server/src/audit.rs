@@ -5,12 +5,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use jiff::Timestamp;
 use meno::{Error, Result};
 use serde::Serialize;
 
 use crate::access::name;
+use crate::limit::{Bucket, Limit};
 use crate::log::{note, warn};
 use crate::trail::Trail;
 
@@ -43,7 +45,13 @@ struct Line<'a> {
     token: Option<String>,
     #[serde(flatten)]
     deed: Deed<'a>,
+    /// How many refusals before it have no line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omitted: Option<u64>,
 }
+
+/// So many refusals of a caller have a line, a second and at once; nobody fills the disk by being refused.
+const REFUSALS: (f64, u32) = (20.0, 200);
 
 /// A file that lines are added to.
 pub(crate) struct Audit {
@@ -51,6 +59,9 @@ pub(crate) struct Audit {
     sink: Mutex<Sink>,
     /// Lines that could not be written; whoever counts does not wait for the disk.
     n_lost: AtomicU64,
+    /// What is left of the refusals of all that have no token.
+    strangers: Bucket,
+    n_omitted: AtomicU64,
 }
 
 struct Sink {
@@ -62,7 +73,23 @@ struct Sink {
 impl Audit {
     pub fn open(path: &Path) -> Result<Self> {
         let sink = Sink { file: open(path)?, is_failing: false };
-        Ok(Audit { path: path.to_owned(), sink: Mutex::new(sink), n_lost: AtomicU64::new(0) })
+        let (n_lost, n_omitted) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Audit {
+            path: path.to_owned(),
+            sink: Mutex::new(sink),
+            n_lost,
+            strangers: Bucket::default(),
+            n_omitted,
+        })
+    }
+
+    /// Whether one more refusal is to be recorded; if not, it is counted.
+    pub fn takes_refusal(&self, trail: &Trail) -> bool {
+        let bucket = trail.caller.get().map_or(&self.strangers, |caller| &caller.usage.refusals);
+        let (rate, burst) = REFUSALS;
+        let is_taken = bucket.take(Limit::new(rate, Some(burst)), Instant::now()).is_ok();
+        self.n_omitted.fetch_add(u64::from(!is_taken), Ordering::Relaxed);
+        is_taken
     }
 
     /// Goes on in the file that has the name now: the old one may have got another.
@@ -83,6 +110,7 @@ impl Audit {
             by: caller.map(|caller| name(&caller.owner)),
             token: caller.and_then(|caller| caller.token()),
             deed,
+            omitted: Some(self.n_omitted.swap(0, Ordering::Relaxed)).filter(|&n| n > 0),
         };
         let json = serde_json::to_string(&line).expect("a line is plain data");
         let path = self.path.display();

@@ -1,7 +1,7 @@
 //! Who is connected: whoever comes finds a place, and whoever says nothing for longest gives it up.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -96,6 +96,7 @@ impl Connections {
 
     /// A place for whoever comes from an address; `None` if all that it could take have requests under way.
     pub fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+        let address = network(address);
         let mut open = self.lock();
         let n_own = open.values().filter(|connection| connection.address == address).count();
         if n_own >= self.share {
@@ -128,6 +129,14 @@ fn evict(open: &mut HashMap<u64, Arc<Connection>>, may_go: impl Fn(&Connection) 
     Some(())
 }
 
+/// What counts as one address: of IPv6 the half that a network is given; whoever has one has all addresses in it.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
+        address => address,
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         self.connections.lock().remove(&self.number);
@@ -137,6 +146,19 @@ impl Drop for Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_network_of_ipv6_is_one_address() {
+        for (one, other, is_one) in [
+            ("2001:db8::1", "2001:db8::ffff:1:2:3", true),
+            ("2001:db8::1", "2001:db8:0:1::1", false),
+            ("::ffff:192.0.2.1", "192.0.2.1", true),
+            ("192.0.2.1", "192.0.2.2", false),
+        ] {
+            let [one, other] = [one, other].map(|address| network(address.parse().unwrap()));
+            assert_eq!(one == other, is_one, "{one} {other}");
+        }
+    }
 
     #[test]
     fn whoever_is_silent_for_longest_gives_way() {

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use meno::decision::Policy;
 use meno::engine::Tokenization;
@@ -232,7 +232,8 @@ impl Engine {
         if n_all < capacity && n_own < self.capacity.div_ceil(2) {
             return Ok(());
         }
-        let message = format!("{n_all} requests wait already, {n_own} of them yours");
+        // How many others ask is not for everybody.
+        let message = format!("as many requests wait as may, {n_own} of them yours");
         Err(Problem::new(Code::Busy, message, "try again later, or send several texts at once"))
     }
 
@@ -271,10 +272,21 @@ impl Engine {
 
     /// Finishes the jobs that wait and ends the threads.
     pub fn stop(&self) {
+        self.close().into_iter().for_each(|thread| drop(thread.join()));
+    }
+
+    /// The same, but whoever is not done in time is left alone.
+    pub fn stop_within(&self, limit: Duration) {
+        let (threads, deadline) = (self.close(), Instant::now() + limit);
+        while Instant::now() < deadline && threads.iter().any(|thread| !thread.is_finished()) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn close(&self) -> Vec<JoinHandle<()>> {
         self.shared.lock().is_closed = true;
         self.shared.news.notify_all();
-        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
-        threads.into_iter().for_each(|thread| drop(thread.join()));
+        std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

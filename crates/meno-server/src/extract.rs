@@ -8,13 +8,15 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use tokio::sync::oneshot;
 
 use crate::App;
+use crate::bodies::SMALL;
 use crate::problem::{Code, Problem};
+use crate::trail::Trail;
 
 /// A body of JSON that says so. What a page of another site can send without asking does not say so.
 pub(crate) struct Json<T>(pub T);
@@ -78,18 +80,47 @@ async fn body(request: Request, app: &Arc<App>) -> Result<Bytes, Problem> {
         Problem::new(Code::TooLarge, message, "send less at once, or have the server take more")
     };
     let length = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    if length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64) {
+    let length = length.and_then(|length| length.parse::<u64>().ok());
+    if length.is_some_and(|length| length > limit as u64) {
         return Err(too_large());
     }
-    let reading = Limited::new(request.into_body(), limit).collect();
-    let body = tokio::time::timeout(app.config.timeout, reading).await.map_err(|_| {
+    let trail = request.extensions().get::<Arc<Trail>>().cloned();
+    let mut body = request.into_body();
+    let reading = async {
+        let mut bytes = Vec::new();
+        // One whose length is not told may become as long as any.
+        let room = length.map_or(limit, |length| length as usize);
+        if length.is_some_and(|length| length > SMALL as u64) {
+            hold(app, trail.as_deref(), room)?;
+        }
+        while let Some(frame) = body.frame().await {
+            let unread = |_| Problem::new(Code::BadRequest, "the body could not be read", "send it again");
+            let Ok(piece) = frame.map_err(unread)?.into_data() else { continue };
+            if bytes.len() + piece.len() > limit {
+                return Err(too_large());
+            }
+            if length.is_none() && bytes.len() + piece.len() > SMALL {
+                hold(app, trail.as_deref(), room)?;
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok::<Bytes, Problem>(bytes.into())
+    };
+    tokio::time::timeout(app.config.timeout, reading).await.map_err(|_| {
         Problem::new(Code::SlowBody, "the body did not come in time", "send it faster, or less at once")
+    })?
+}
+
+/// Finds room for a large body, as long as it is answered.
+fn hold(app: &App, trail: Option<&Trail>, n: usize) -> Result<(), Problem> {
+    let Some(trail) = trail.filter(|trail| trail.held.get().is_none()) else { return Ok(()) };
+    let caller = trail.caller.get().map_or(0, |caller| caller.id);
+    let held = app.bodies.hold(caller, n).ok_or_else(|| {
+        let message = "so much is being answered that there is no room for this body";
+        Problem::new(Code::Busy, message, "wait for answers before you send more, or send less at once")
     })?;
-    let body = body.map_err(|error| match error.is::<LengthLimitError>() {
-        true => too_large(),
-        false => Problem::new(Code::BadRequest, "the body could not be read", "send it again"),
-    })?;
-    Ok(body.to_bytes())
+    let _ = trail.held.set(held);
+    Ok(())
 }
 
 fn wrong(error: &serde_json::Error) -> Problem {

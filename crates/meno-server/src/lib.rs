@@ -23,7 +23,7 @@
 //! - `app`: what answers, and the threads behind it.
 //! - `access`: who asks, and what they may do; `terms`: until when and how often; `limit`: who asks too often.
 //! - `engine`: the threads that run the model; `lanes`: the queue before them, fair to callers.
-//! - `sessions`: dialogues under way.
+//! - `sessions`: dialogues under way; `bodies`: how much is asked at once.
 //! - `metrics`: what is counted; `log`: what is told; `audit`: who changed what; `trail`: which request it was.
 //! - `problem`, `reply`, `extract`: refusals, answers, what requests bring; `stream`: answers that are long.
 //! - `routes`: what each address does; `schema`: the shapes of answers.
@@ -35,6 +35,7 @@ mod access;
 mod app;
 mod around;
 mod audit;
+mod bodies;
 mod connections;
 mod engine;
 mod extract;
@@ -75,7 +76,7 @@ use connections::Connections;
 use listen::Times;
 use log::warn;
 pub use log::{LogFormat, note};
-pub use terms::{Expiry, Terms, rate};
+pub use terms::{Expiry, Terms, quota, rate};
 pub use tls::TlsFiles;
 #[cfg(unix)]
 use trail::Trail;
@@ -119,6 +120,8 @@ pub struct Config {
     pub address_connections: usize,
     /// The bytes of a body.
     pub max_body: usize,
+    /// The bytes of all bodies that are read or answered at once, half of them of one caller; small ones are not counted.
+    pub max_bodies: usize,
     /// The characters of a text.
     pub max_text: usize,
     /// The texts of a request.
@@ -168,6 +171,7 @@ impl Config {
             connections: 1024,
             address_connections: 512,
             max_body: 1 << 20,
+            max_bodies: 32 << 20,
             max_text: 4096,
             max_batch: 256,
             timeout: Duration::from_secs(10),
@@ -183,6 +187,9 @@ impl Config {
         }
     }
 }
+
+/// After so long, what is not done when the time for requests under way is over is left alone.
+const LEFT_ALONE: Duration = Duration::from_millis(500);
 
 /// Connections for those who look after the server.
 const ADMIN_CONNECTIONS: usize = 64;
@@ -285,9 +292,11 @@ impl Server {
             }
             listen::listen(listener, router, app.tls.clone(), app.connections.clone(), times, ended).await
         });
-        // What hangs at a store that is away is not waited for.
-        runtime.shutdown_timeout(Duration::from_secs(1));
-        app.engine.stop();
+        // Neither what hangs at a store that is away nor one long text is waited for.
+        runtime.shutdown_timeout(LEFT_ALONE);
+        app.engine.stop_within(LEFT_ALONE);
+        // Whoever was left alone does not keep the store open.
+        app.memory.close();
         served.map_err(failed)
     }
 }

@@ -18,6 +18,11 @@ impl Limit {
         Limit { rate, burst: burst.map_or(rate, f64::from).max(1.0) }
     }
 
+    /// So many a day, all of them at once if so wished.
+    pub fn daily(requests: u32) -> Self {
+        Limit { rate: f64::from(requests) / 86_400.0, burst: f64::from(requests) }
+    }
+
     /// How long so many requests take to come back.
     fn time(self, requests: f64) -> Duration {
         Duration::from_secs_f64(requests / self.rate)
@@ -32,13 +37,15 @@ impl Bucket {
     /// Takes out a request; if there is none left, how long until there is.
     pub fn take(&self, limit: Limit, now: Instant) -> Result<(), Duration> {
         let mut full = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let owed = full.map_or(Duration::ZERO, |full| full.saturating_duration_since(now));
-        let wait = owed.saturating_sub(limit.time(limit.burst - 1.0));
-        if !wait.is_zero() {
-            return Err(wait);
-        }
+        let owed = demand(*full, limit, now)?;
         *full = Some(now + owed + limit.time(1.0));
         Ok(())
+    }
+
+    /// Whether there is a request left, which stays; if there is none, how long until there is.
+    pub fn look(&self, limit: Limit, now: Instant) -> Result<(), Duration> {
+        let full = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        demand(full, limit, now).map(drop)
     }
 
     /// Takes out more for what was let in already; what is not there is owed, and later requests wait for it.
@@ -46,6 +53,13 @@ impl Bucket {
         let mut full = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *full = Some(full.map_or(now, |full| full.max(now)) + limit.time(requests));
     }
+}
+
+/// How long it takes until a bucket is full again, if there is a request left in it; else how long until there is.
+fn demand(full: Option<Instant>, limit: Limit, now: Instant) -> Result<Duration, Duration> {
+    let owed = full.map_or(Duration::ZERO, |full| full.saturating_duration_since(now));
+    let wait = owed.saturating_sub(limit.time(limit.burst - 1.0));
+    if wait.is_zero() { Ok(owed) } else { Err(wait) }
 }
 
 #[cfg(test)]
@@ -67,6 +81,19 @@ mod tests {
         // Whoever was silent has a burst again, and not more.
         let n = (0..10).filter(|_| bucket.take(limit, at(60_000)).is_ok()).count();
         assert_eq!(n, 3);
+    }
+
+    #[test]
+    fn a_day_has_its_requests() {
+        let (bucket, limit, start) = (Bucket::default(), Limit::daily(24), Instant::now());
+        for _ in 0..24 {
+            assert_eq!(bucket.look(limit, start), Ok(()));
+            assert_eq!(bucket.take(limit, start), Ok(()));
+        }
+        let hour = Duration::from_secs(3600);
+        assert_eq!(bucket.look(limit, start), Err(hour));
+        assert_eq!(bucket.take(limit, start + hour / 2), Err(hour / 2));
+        assert_eq!(bucket.take(limit, start + hour), Ok(()));
     }
 
     #[test]

@@ -133,9 +133,15 @@ impl From<meno_store::Error> for Problem {
             Error::NotYours { .. } => Code::Forbidden,
             Error::Conflict { .. } => Code::Conflict,
             Error::Full { .. } => Code::OverQuota,
-            Error::Busy { .. } => Code::Busy,
             Error::Engine(_) => Code::BadConcept,
             // What the store is called and what its database says is for the log, not for callers.
+            Error::Busy { .. } => {
+                return Problem::new(Code::Busy, "the store is busy", "try again in a moment");
+            }
+            Error::NotScrubbed { .. } => {
+                let message = "what was erased is still on the disk of the store: others read there";
+                return Problem::new(Code::Busy, message, error.hint().unwrap_or_default());
+            }
             Error::Database { .. } => {
                 warn(error);
                 return Problem::away("the store failed");

@@ -58,7 +58,7 @@ fn stream(head: Vec<u8>, mut source: impl Source) -> Stream {
 }
 
 /// A page and the number after which the next one begins; `None` after the last.
-type Page<T> = (Vec<T>, Option<u64>);
+pub(crate) type Page<T> = (Vec<T>, Option<u64>);
 type Read<T> = Arc<dyn Fn(&App, u64) -> Result<Page<T>, Problem> + Send + Sync>;
 
 /// Things that are read from the store a page at a time, so that nobody has the store or the memory for long.
@@ -84,15 +84,6 @@ impl<T: Send + 'static> Pages<T> {
         let (page, next) = blocking(&self.app, move |app| read(app, after)).await?;
         self.after = next;
         Ok(Some(page))
-    }
-
-    /// All of them.
-    pub async fn collect(mut self) -> Result<Vec<T>, Problem> {
-        let mut all = Vec::new();
-        while let Some(page) = self.next().await? {
-            all.extend(page);
-        }
-        Ok(all)
     }
 }
 

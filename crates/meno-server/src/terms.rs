@@ -1,4 +1,4 @@
-//! What the line of a token says after its hash: until when it is valid, and how often it may ask.
+//! What the line of a token says after its hash: until when it is valid, how often it may ask, and how much in a day.
 
 use std::fmt;
 
@@ -14,17 +14,23 @@ pub struct Terms {
     pub expires: Option<Expiry>,
     /// Requests a second, in place of those that hold for all.
     pub rate: Option<f64>,
+    /// Requests a day.
+    pub quota: Option<u32>,
 }
 
 impl Terms {
-    /// Reads words such as `expires=2027-01-31T00:00:00Z` and `rate=20`.
+    /// Reads words such as `expires=2027-01-31T00:00:00Z`, `rate=20` and `quota=5000`.
     pub(crate) fn parse(words: &[&str]) -> Result<Terms> {
         let mut terms = Terms::default();
         for word in words {
             let is_new = match word.split_once('=') {
                 Some(("expires", time)) => terms.expires.replace(Expiry::parse(time)?).is_none(),
                 Some(("rate", number)) => terms.rate.replace(rate(number)?).is_none(),
-                _ => return Err(refuse(word, "is nothing that a token has", "`expires=TIME` and `rate=N`")),
+                Some(("quota", number)) => terms.quota.replace(quota(number)?).is_none(),
+                _ => {
+                    let words = "`expires=TIME`, `rate=N` and `quota=N`";
+                    return Err(refuse(word, "is nothing that a token has", words));
+                }
             };
             if !is_new {
                 return Err(refuse(word, "is there a second time", "each of them once"));
@@ -40,7 +46,10 @@ impl fmt::Display for Terms {
         if let Some(expires) = self.expires {
             write!(f, " expires={expires}")?;
         }
-        self.rate.map_or(Ok(()), |rate| write!(f, " rate={rate}"))
+        if let Some(rate) = self.rate {
+            write!(f, " rate={rate}")?;
+        }
+        self.quota.map_or(Ok(()), |quota| write!(f, " quota={quota}"))
     }
 }
 
@@ -86,6 +95,12 @@ pub fn rate(text: &str) -> Result<f64> {
     rate.ok_or_else(|| refuse(text, "is no number of requests a second", "0.001 to 1000000, such as 20"))
 }
 
+/// Reads requests a day.
+pub fn quota(text: &str) -> Result<u32> {
+    let quota = text.parse().ok().filter(|&quota| quota > 0);
+    quota.ok_or_else(|| refuse(text, "is no number of requests a day", "1 or more, such as 5000"))
+}
+
 fn refuse(value: &str, problem: &str, example: &str) -> Error {
     Error::Setting {
         problem: format!("`{}` {problem}", value.escape_debug()),
@@ -107,6 +122,9 @@ mod tests {
             (&[][..], ""),
             (&["rate=20"], " rate=20"),
             (&["rate=0.5", "expires=2027-01-31"], " expires=2027-01-31T00:00:00Z rate=0.5"),
+            (&["quota=5000", "rate=2"], " rate=2 quota=5000"),
+            (&["quota=0"], "`0` is no number of requests a day"),
+            (&["quota=1", "quota=1"], "`quota=1` is there a second time"),
             (&["expires=2027-01-31T01:00:00+01:00"], " expires=2027-01-31T00:00:00Z"),
             (&["colour=red"], "`colour=red` is nothing that a token has"),
             (&["rate"], "`rate` is nothing that a token has"),

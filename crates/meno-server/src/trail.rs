@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::access::Caller;
+use crate::bodies::Held;
 
 /// The header with the number of a request.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -20,6 +21,8 @@ pub(crate) struct Trail {
     pub route: String,
     /// Who made it, once that is known.
     pub caller: OnceLock<Arc<Caller>>,
+    /// What its body takes, as long as it is answered.
+    pub held: OnceLock<Held>,
 }
 
 impl Trail {
@@ -31,6 +34,7 @@ impl Trail {
             method,
             route: route.to_owned(),
             caller: OnceLock::new(),
+            held: OnceLock::new(),
         }
     }
 

@@ -25,7 +25,7 @@ fn by(server: &Running, token: &str, method: &str, path: &str, body: &Value) -> 
 
 #[test]
 fn nobody_gets_in_without_a_token() {
-    let (server, [anna]) = with_tokens([("anna", "read")]);
+    let (server, _) = with_tokens([("anna", "read")]);
     for (method, path) in [
         ("POST", "/v1/annotate"),
         ("POST", "/v1/dialogue"),
@@ -43,6 +43,7 @@ fn nobody_gets_in_without_a_token() {
         ("POST", "/v1/model/reload"),
         ("GET", "/v1/tokens"),
         ("POST", "/v1/tokens/reload"),
+        ("POST", "/v1/certificate/reload"),
         ("POST", "/model/parse"),
         ("GET", "/metrics"),
     ] {
@@ -53,12 +54,45 @@ fn nobody_gets_in_without_a_token() {
     for path in ["/", "/page/app.js", "/healthz", "/readyz", "/openapi.json"] {
         assert_eq!(server.get(path).status, 200, "{path}");
     }
-    for value in ["", "Bearer", "Bearer ", "Bearer x", &format!("Basic {anna}"), &format!("Bearer {anna}x")] {
-        let answer = server.client().send("GET", "/v1/model", &[("authorization", value)], None);
-        assert_eq!(answer.refusal().0, 401, "{value}");
+}
+
+#[test]
+fn nothing_gets_in_that_is_only_like_a_token() {
+    let (server, [anna]) = with_tokens([("anna", "read")]);
+    let show = |headers: &[(&str, &str)]| server.client().send("GET", "/v1/model", headers, None);
+    for value in [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer x",
+        "Bearer null",
+        "Bearer meno_",
+        "Bearer *",
+        "Bearer \u{e9}",
+        &anna,
+        &format!("Basic {anna}"),
+        &format!("Token {anna}"),
+        &format!("Bearer{anna}"),
+        &format!("Bearer\t{anna}"),
+        &format!("Bearer: {anna}"),
+        &format!("Bearer \"{anna}\""),
+        &format!("Bearer {anna}x"),
+        &format!("Bearer {anna} {anna}"),
+        &format!("Bearer {}", &anna[..anna.len() - 1]),
+        &format!("Bearer {}", anna.to_uppercase()),
+        &format!("Bearer {}", anna.trim_start_matches("meno_")),
+        &format!("Bearer {}", "x".repeat(10_000)),
+        &format!("Basic bWVubzo=, Bearer {anna}"),
+    ] {
+        assert_eq!(show(&[("authorization", value)]).refusal().0, 401, "{value}");
     }
+    // Of several the first counts, and no other place has tokens.
     let value = format!("bearer  {anna}");
-    assert_eq!(server.client().send("GET", "/v1/model", &[("authorization", &value)], None).status, 200);
+    for headers in [&[("authorization", "Bearer x"), ("authorization", &value)][..], &[("cookie", &value)]] {
+        assert_eq!(show(headers).refusal().0, 401, "{headers:?}");
+    }
+    assert_eq!(server.get(&format!("/v1/model?access_token={anna}")).refusal().0, 401);
+    assert_eq!(show(&[("authorization", &value)]).status, 200);
     // With tokens the server may have any name.
     let headers = [("authorization", value.as_str()), ("host", "meno.example")];
     assert_eq!(server.client().send("GET", "/v1/model", &headers, None).status, 200);
@@ -322,6 +356,21 @@ fn a_token_has_its_rate_and_no_other() {
     // What `Retry-After` says is true.
     std::thread::sleep(std::time::Duration::from_secs(wait));
     assert_eq!(get(&slow, "/v1/model").status, 200);
+}
+
+#[test]
+fn a_token_has_its_requests_of_a_day() {
+    let [(anna, anna_line), (ben, ben_line)] =
+        [token("anna", "read", "quota=3 rate=1000"), token("ben", "read", "")];
+    let tokens = Some(TokenSource::Lines([anna_line, ben_line].join("\n")));
+    let server = Running::start(Config { tokens, ..config() });
+    let get = |token: &str| by(&server, token, "GET", "/v1/model", &Value::Null);
+    assert_eq!([(); 5].map(|()| get(&anna).status), [200, 200, 200, 429, 429]);
+    let refused = get(&anna);
+    assert_eq!(refused.refusal(), (429, "too_many_requests".to_owned()));
+    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((28_000..=28_800).contains(&wait), "{wait}");
+    assert_eq!([(); 5].map(|()| get(&ben).status), [200; 5]);
 }
 
 #[test]

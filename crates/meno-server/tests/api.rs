@@ -414,10 +414,47 @@ fn every_answer_has_headers_that_protect() {
 fn other_sites_are_refused() {
     let server = Running::start(config());
     let post = |headers: &[(&str, &str)]| server.client().send("POST", "/v1/concepts/undo", headers, None);
-    assert_eq!(post(&[("host", "evil.example")]).refusal(), (421, "wrong_host".to_owned()));
-    assert_eq!(post(&[("origin", "http://evil.example")]).refusal(), (403, "wrong_origin".to_owned()));
-    assert_eq!(post(&[("origin", "null")]).refusal(), (403, "wrong_origin".to_owned()));
+    for host in [
+        "evil.example",
+        "evil.example:8080",
+        "",
+        ":8080",
+        "localhost.evil.example",
+        "evil.example.localhost",
+        "127.0.0.1.evil.example",
+        "127.0.0.1@evil.example",
+        "evil.example@127.0.0.1",
+        "127.0.0.1, evil.example",
+        "127.0.0.1/evil.example",
+        "localhost:8080:8080",
+        "local\u{e9}host",
+        "[::1].evil.example",
+        "[evil.example]",
+        "2130706433",
+        "0x7f.1",
+    ] {
+        let refused = post(&[("host", host)]);
+        assert_eq!(refused.refusal(), (421, "wrong_host".to_owned()), "{host}");
+    }
     let own = format!("http://{}", server.address);
+    let port = server.address.port();
+    for origin in [
+        "http://evil.example",
+        "https://evil.example",
+        "null",
+        "",
+        "*",
+        &server.address.to_string(),
+        &format!("http://127.0.0.1:{}", port ^ 1),
+        &format!("http://localhost:{port}"),
+        &format!("{own}.evil.example"),
+        &format!("{own}@evil.example"),
+        &format!("{own}/"),
+        &format!("{own} http://evil.example"),
+    ] {
+        let refused = post(&[("origin", origin)]);
+        assert_eq!(refused.refusal(), (403, "wrong_origin".to_owned()), "{origin}");
+    }
     assert_eq!(post(&[("origin", &own)]).status, 200);
     assert_eq!(post(&[("host", "localhost:8080"), ("origin", "http://localhost:8080")]).status, 200);
 }

@@ -95,6 +95,27 @@ fn changes_and_refusals_are_recorded_without_what_was_said() {
     }
 }
 
+/// Whoever is refused all the time does not fill the disk, and takes no line of others.
+#[test]
+fn refusals_do_not_fill_the_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit");
+    let (ben, line) = new_token("ben", "read").unwrap();
+    let tokens = Some(TokenSource::Lines(line));
+    let server = Running::start(Config { tokens, audit: Some(path.clone()), ..config() });
+    let n = 1500;
+    let mut stranger = server.client();
+    (0..n).for_each(|_| assert_eq!(stranger.get("/v1/model").status, 401));
+    let concept = json!({ "phrase": "red moon", "slot": "album" });
+    let teach = server.client().with_token(&ben).json("POST", "/v1/concepts", &concept);
+    assert_eq!(teach.status, 403);
+    within(Duration::from_secs(10), || lines(&path).iter().any(|line| line["by"] == "ben"));
+    let found = lines(&path);
+    assert!((200..n).contains(&found.len()), "{}", found.len());
+    let omitted: u64 = found.iter().filter_map(|line| line["omitted"].as_u64()).sum();
+    assert_eq!(found.len() as u64 + omitted, n as u64 + 1);
+}
+
 #[test]
 fn a_full_disk_does_not_stop_the_server() {
     if !Path::new("/dev/full").exists() {

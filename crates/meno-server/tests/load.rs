@@ -44,7 +44,7 @@ fn a_new_model_answers_and_no_request_is_dropped() {
                 }
             });
         }
-        for (generation, source) in (2..).zip([other_model(), model()].into_iter().cycle().take(20)) {
+        for (generation, source) in (2..).zip([other_model(), model()].into_iter().cycle().take(120)) {
             std::fs::copy(&source, &path).unwrap();
             let info: ModelInfo = server.post("/v1/model/reload", &Value::Null).ok(200);
             assert_eq!(info.generation, generation);
@@ -155,6 +155,35 @@ fn the_end_does_not_wait_for_ever() {
     server.stop();
     server.join();
     assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+/// One long text takes longer than requests under way have: the end does not wait for it, and the store is whole all the same.
+#[test]
+fn the_end_does_not_wait_for_one_long_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("concepts.db");
+    let store = Some(path.to_str().unwrap().to_owned());
+    let (grace, max) = (Duration::from_millis(100), 8 << 20);
+    let mut server =
+        Running::start(Config { threads: 1, grace, max_body: max, max_text: max, store, ..config() });
+    let concept = json!({ "phrase": "red moon", "slot": "album" });
+    assert_eq!(server.post("/v1/concepts", &concept).status, 201);
+    let mut client = server.client();
+    let text = json!({ "text": long(), "syntax": true }).to_string();
+    let head =
+        "POST /v1/annotate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ";
+    client.stream.write_all(format!("{head}{}\r\n\r\n{text}", text.len()).as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let start = Instant::now();
+    server.stop();
+    server.join();
+    let took = start.elapsed();
+    println!("ended after {took:?}");
+    assert!(took < grace + Duration::from_millis(1500), "{took:?}");
+    let copy = dir.path().join("copy.db");
+    std::fs::copy(&path, &copy).unwrap();
+    let mut copy = meno_store::open(copy.to_str().unwrap(), meno_store::Access::Existing).unwrap();
+    assert_eq!(copy.count().unwrap(), 1);
 }
 
 /// A client that sends a byte now and then, or nothing, is sent away.

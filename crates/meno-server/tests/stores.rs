@@ -96,6 +96,60 @@ fn without_times(text: &str) -> String {
     })
 }
 
+/// A database that takes what is sent and says nothing: everybody is told within 3 s, and it holds up nothing that does not need it.
+#[test]
+fn a_silent_database_holds_nothing_up() {
+    let Some(database) = Database::start() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tokens");
+    let made = ["root", "eve"].map(|name| new_token(name, "admin").unwrap());
+    std::fs::write(&path, made.each_ref().map(|(_, line)| line.as_str()).join("\n")).unwrap();
+    let tokens = Some(TokenSource::File(path.clone()));
+    let server = Running::start(Config { store: Some(database.address.clone()), tokens, ..config() });
+    let [(root, root_line), (eve, _)] = made;
+    let ask = |token: &str, method: &str, path: &str, body: &Value| {
+        server.client().with_token(token).json(method, path, body)
+    };
+    let concept = json!({ "phrase": "zorblax road", "slot": "album", "owner": "root" });
+    assert_eq!(ask(&root, "POST", "/v1/concepts", &concept).status, 201);
+    let is_learning = || server.get("/readyz").ok::<Ready>(200).learning;
+    let is_up = || ask(&root, "GET", "/metrics", &Value::Null).text().contains("meno_store_up 1\n");
+    let is_known = || {
+        let request = json!({ "text": "play zorblax road now" });
+        ask(&root, "POST", "/v1/annotate", &request).ok::<Annotation>(200).memory.len() == 1
+    };
+    assert!(is_learning() && is_up() && is_known());
+    database.signal("STOP");
+    let silent_for = std::time::Instant::now();
+    std::thread::scope(|scope| {
+        // More than there are threads that wait for stores.
+        for _ in 0..32 {
+            let list = || ask(&root, "GET", "/v1/concepts", &Value::Null).status;
+            scope.spawn(move || assert!(matches!(list(), 429 | 503)));
+        }
+        // The model and the tokens are read meanwhile.
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(ask(&root, "POST", "/v1/model/reload", &Value::Null).status, 200);
+        std::fs::write(&path, &root_line).unwrap();
+        assert_eq!(ask(&root, "POST", "/v1/tokens/reload", &Value::Null).status, 200);
+        assert_eq!(ask(&eve, "GET", "/v1/model", &Value::Null).status, 401);
+        assert!(is_known());
+        assert!(silent_for.elapsed() < Duration::from_secs(1), "{:?}", silent_for.elapsed());
+        within(Duration::from_secs(3) - silent_for.elapsed(), || !is_learning() && !is_up());
+        println!("told after {:?}", silent_for.elapsed());
+    });
+    let start = std::time::Instant::now();
+    for _ in 0..20 {
+        assert_eq!(ask(&root, "POST", "/v1/concepts", &concept).refusal(), (503, "store_away".to_owned()));
+        assert!(is_known());
+    }
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    database.signal("CONT");
+    let back = within(Duration::from_secs(3), || is_learning() && is_up());
+    println!("back after {back:?}");
+    assert_eq!(ask(&root, "POST", "/v1/concepts", &concept).status, 201);
+}
+
 #[test]
 fn servers_share_a_database_and_outlive_it() {
     let Some(database) = Database::start() else { return };

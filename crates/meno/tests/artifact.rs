@@ -1,6 +1,9 @@
 //! The model file: what is saved comes back bit for bit, a model of every format version opens for ever, and no
 //! bytes whatever make loading panic or allocate out of proportion.
 
+#[path = "../../../tests/times.rs"]
+mod times;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::path::Path;
@@ -15,6 +18,7 @@ use meno::engine::Tokenization;
 use meno::train::{Architecture, SpanTaggerSettings, TrainSettings};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use times::times;
 
 // --- allocations -----------------------------------------------------------------------------------------
 
@@ -864,7 +868,7 @@ fn a_flipped_byte_is_noticed() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: times(400, 5000) as u32, ..ProptestConfig::default() })]
 
     /// Flipped bytes, mostly in the header, where they can do harm, and cuts.
     #[test]

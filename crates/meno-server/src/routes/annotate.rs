@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::response::Response;
 use meno::Annotation;
 use meno::decision::Policy;
@@ -19,6 +19,7 @@ use crate::engine::{Context, Turn};
 use crate::extract::{Json, demand_short};
 use crate::problem::{Code, Problem};
 use crate::stream::{self, Source};
+use crate::trail::Trail;
 use crate::{App, schema};
 
 /// What to annotate: `text` or `texts`.
@@ -100,6 +101,7 @@ enum ReadingName {
 pub(crate) async fn annotate(
     State(app): State<Arc<App>>,
     By(caller): By,
+    Extension(trail): Extension<Arc<Trail>>,
     Json(request): Json<AnnotateRequest>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Read)?;
@@ -123,6 +125,7 @@ pub(crate) async fn annotate(
         is_one,
         is_begun: false,
         is_ended: false,
+        _trail: trail,
     };
     Ok(said.with(stream::answer("application/json", batch).await?))
 }
@@ -146,6 +149,8 @@ struct Batch {
     is_one: bool,
     is_begun: bool,
     is_ended: bool,
+    /// It has what the body takes.
+    _trail: Arc<Trail>,
 }
 
 /// So many words are read at a time, if there are several texts.

@@ -6,18 +6,18 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use meno::corpus;
-use meno::memory::{Concept, Draft, to_corpus};
+use meno::memory::{Concept, Draft};
 use meno_store::{Amendment, Change, Edit, Query, Scope, now, read_concepts};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 
+use super::learnt;
 use crate::access::{By, Right, name};
 use crate::audit::Deed;
 use crate::extract::{Json, JsonLines, Parameters, blocking};
 use crate::problem::{Code, Problem};
-use crate::stream::{self, Pages};
+use crate::stream::{self, Page, Pages};
 use crate::trail::Trail;
 use crate::{App, reply, schema};
 
@@ -296,26 +296,17 @@ pub(crate) async fn export(
     caller.demand(Right::Read)?;
     let scope = app.scope(&caller, query.owner.as_deref())?;
     match query.form {
-        Form::Jsonl => stream::lines(vec![concepts(app, scope)]).await,
-        Form::Corpus => {
-            let concepts = concepts(app, scope).collect().await?;
-            let text = match to_corpus(&concepts).corpus {
-                corpus if corpus.utterances.is_empty() => Vec::new(),
-                corpus => corpus::to_jsonl(&corpus).map_err(meno_store::Error::from)?.into_bytes(),
-            };
-            Ok(reply::typed(StatusCode::OK, "application/x-ndjson", text))
-        }
+        Form::Jsonl => stream::lines(vec![Pages::new(app, move |app, after| page(app, &scope, after))]).await,
+        Form::Corpus => learnt::export(app, scope).await,
     }
 }
 
-/// All concepts that are seen, page by page.
-fn concepts(app: Arc<App>, scope: Scope) -> Pages<Concept> {
-    Pages::new(app, move |app, after| {
-        let query = Query { after, limit: MAX_PAGE, ..Query::default() };
-        let page = app.memory.list(&scope, &query)?;
-        let next = page.get(MAX_PAGE as usize - 1).map(|concept| concept.id);
-        Ok((page, next))
-    })
+/// A page of all concepts that are seen, and after which the next begins.
+pub(super) fn page(app: &App, scope: &Scope, after: u64) -> Result<Page<Concept>, Problem> {
+    let query = Query { after, limit: MAX_PAGE, ..Query::default() };
+    let page = app.memory.list(scope, &query)?;
+    let next = page.get(MAX_PAGE as usize - 1).map(|concept| concept.id);
+    Ok((page, next))
 }
 
 /// Learn many concepts at once, from lines as `export` gives them

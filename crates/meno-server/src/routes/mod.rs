@@ -4,6 +4,7 @@ mod annotate;
 mod concepts;
 mod dialogue;
 mod health;
+mod learnt;
 mod model;
 mod owners;
 mod page;

@@ -9,7 +9,7 @@ use meno::memory::Owner;
 use meno_store::{OwnJournal, Query, Scope};
 use serde_json::json;
 
-use crate::access::{By, Caller, Right, name as name_of, owner};
+use crate::access::{By, Caller, Right, known_owner, name as name_of};
 use crate::audit::Deed;
 use crate::extract::blocking;
 use crate::problem::Problem;
@@ -22,7 +22,7 @@ const PAGE: u64 = 1000;
 
 /// The owner of a name, if the caller may speak for it: its own, or any for an admin.
 fn demand_owner(caller: &Caller, name: &str, right: Right) -> Result<Owner, Problem> {
-    let named = owner(name);
+    let named = known_owner(name)?;
     caller.demand(if named == caller.owner && named != Owner::Everyone { right } else { Right::Admin })?;
     Ok(named)
 }
@@ -62,7 +62,8 @@ pub(crate) async fn show(
 
 /// Forget everything about an owner: concepts, the journal of their changes, and dialogues under way
 ///
-/// It cannot be undone, and nothing of it stays on the disk of the store. A token erases its own owner, an admin any.
+/// It cannot be undone, and nothing of it stays on the disk of the store: while others read there, for example a backup, it is refused as
+/// busy after it is gone from all answers, and is to be asked for again. A token erases its own owner, an admin any.
 #[utoipa::path(
     delete,
     path = "/v1/owners/{owner}",
@@ -82,9 +83,12 @@ pub(crate) async fn erase(
         false => Scope::own(owner.clone()),
     };
     let erase = move |app: &App| {
-        let erased = app.memory.erase(&scope, &owner)?;
-        app.record(&trail, Deed::new("erase", Some(name_of(&owner)), &[], 200));
-        Ok(erased)
+        let erased = app.memory.erase(&scope, &owner);
+        let status = if erased.is_ok() { 200 } else { 429 };
+        if matches!(erased, Ok(_) | Err(meno_store::Error::NotScrubbed { .. })) {
+            app.record(&trail, Deed::new("erase", Some(name_of(&owner)), &[], status));
+        }
+        Ok(erased?)
     };
     let erased = blocking(&app, erase).await?;
     let erased = json!({ "concepts": erased.concepts, "changes": erased.changes, "sessions": sessions });

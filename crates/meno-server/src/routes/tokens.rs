@@ -32,6 +32,7 @@ fn told(caller: &Caller) -> Value {
         "rights": caller.rights.iter().map(|right| right.name()).collect::<Vec<_>>(),
         "expires": caller.terms.expires.map(|expires| expires.to_string()),
         "rate": caller.terms.rate,
+        "quota": caller.terms.quota,
         "last_used": caller.usage.last().map(|time| time.to_string()),
         "requests": caller.usage.n_requests(),
     })

@@ -34,6 +34,8 @@ pub struct TokenInfo {
     pub expires: Option<String>,
     /// Requests a second, if its line says it.
     pub rate: Option<f64>,
+    /// Requests a day, if its line says it.
+    pub quota: Option<u32>,
     /// When it was used last, in RFC 3339.
     pub last_used: Option<String>,
     /// How many requests had it.

@@ -378,6 +378,11 @@ impl Database {
         script(&["kill", self.dir.to_str().unwrap()]).unwrap();
     }
 
+    /// Sends a signal to the server and all that it started.
+    pub fn signal(&self, name: &str) {
+        script(&["signal", self.dir.to_str().unwrap(), name]).unwrap();
+    }
+
     pub fn restart(&self) {
         script(&["start", self.dir.to_str().unwrap()]).unwrap();
     }

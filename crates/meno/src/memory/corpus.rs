@@ -45,6 +45,21 @@ pub fn to_corpus<'a>(concepts: impl IntoIterator<Item = &'a Concept>) -> Exporte
     exported
 }
 
+/// The utterance in which a concept was learnt, if it stands there.
+pub fn source_of(concept: &Concept) -> Option<&Source> {
+    place_of(concept).map(|(source, _)| source)
+}
+
+/// As [`to_corpus`], one concept at a time: labels it in the utterance in which it was learnt, the first of several makes that. Does nothing
+/// if it does not stand there.
+pub fn label_in(utterance: &mut Option<Utterance>, concept: &Concept) {
+    let Some((source, range)) = place_of(concept) else { return };
+    let utterance = utterance.get_or_insert_with(|| self::utterance(source, 1));
+    if utterance.words == source.words {
+        relabel(&mut utterance.labels, range, &concept.slot);
+    }
+}
+
 /// The utterance of a concept and its words there.
 fn place_of(concept: &Concept) -> Option<(&Source, std::ops::Range<usize>)> {
     let source = concept.source.as_ref()?;

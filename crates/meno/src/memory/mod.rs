@@ -28,7 +28,7 @@ mod table;
 mod tests;
 
 pub use concept::{Concept, Draft, MAX_BYTES, MAX_WORDS, Owner, Source, is_hidden};
-pub use corpus::{Exported, to_corpus};
+pub use corpus::{Exported, label_in, source_of, to_corpus};
 pub use index::{Entry, Found, Index, Kept};
 pub(crate) use known::KnownValues;
 pub use normal::normal_form;
