@@ -269,6 +269,13 @@ def database(action, pause, folder):
     subprocess.run([POSTGRES, "signal", folder, "CONT"], check=True)
 
 
+def slow_database(folder):
+    """For some seconds it answers a quarter of the time."""
+    for _ in range(12):
+        database("STOP", 0.15, folder)
+        time.sleep(0.05)
+
+
 def concepts(server, token):
     """All concepts that an admin sees, once the store is there."""
     found, after = {}, 0
@@ -357,9 +364,13 @@ def main(folder):
     local = [("a full disk", full_disk), ("the file goes away", file_away)]
     while time.monotonic() < START + SECONDS:
         if POSTGRES and chance.random() < 0.2:
-            pause = chance.choice([0.3, 1, 4])
-            note(f"PostgreSQL is silent for {pause} s")
-            database("STOP", pause, folder / "pg")
+            pause = chance.choice([0, 0.3, 1, 4])
+            if pause:
+                note(f"PostgreSQL is silent for {pause} s")
+                database("STOP", pause, folder / "pg")
+            else:
+                note("PostgreSQL is slow")
+                slow_database(folder / "pg")
         else:
             server = chance.choice([server for servers in groups for server in servers])
             name, trouble = chance.choice(troubles + local * (server is alone))
@@ -388,7 +399,7 @@ def main(folder):
             fail(f"{server.name} did not end well: {server.process.returncode}")
         if "mistake in meno" in (folder / f"{server.name}.log").read_text():
             fail(f"{server.name} panicked")
-    for name in ("a full disk", "the file goes away", "killed", "a broken reload"):
+    for name in ("a full disk", "the file goes away", "killed", "a broken reload", "silent", "slow"):
         print(f"{name}: {sum(name in line for line in log)} times")
     if not FAKETIME:
         print("left out: the clock does not jump, because libfaketime is not there")

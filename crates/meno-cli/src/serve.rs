@@ -136,6 +136,9 @@ struct Limits {
     /// Bytes of a body.
     #[arg(long, value_name = "BYTES", default_value = "1048576")]
     max_body: usize,
+    /// Bytes of all bodies that are answered at once, half of them of one token; bodies up to 16384 are not counted.
+    #[arg(long, value_name = "BYTES", default_value = "33554432")]
+    max_bodies: usize,
     /// Characters of a text.
     #[arg(long, value_name = "N", default_value = "4096")]
     max_text: usize,
@@ -223,6 +226,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         address_connections: limits.address_connections.into(),
         admin_listen,
         max_body: limits.max_body,
+        max_bodies: limits.max_bodies,
         max_text: limits.max_text,
         max_batch: limits.max_batch,
         timeout: limits.timeout,

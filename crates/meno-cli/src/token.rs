@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use meno::{Error, Result};
-use meno_server::{Expiry, Terms, TokenSource, new_token, rate};
+use meno_server::{Expiry, Terms, TokenSource, new_token, quota, rate};
 
 use crate::output::{note, print};
 
 const EXAMPLES: &str = "\
 Examples:
   meno token anna read,teach --tokens tokens.txt    prints the token, and adds its hash to the file
-  meno token anna read --tokens tokens.txt --days 90 --rate 20
+  meno token anna read --tokens tokens.txt --days 90 --rate 20 --quota 5000
   meno token everyone admin                         prints the token and, as a note, the line for the file
   meno token --list --tokens tokens.txt             owner, rights, first digits of the hash
   curl -H 'Authorization: Bearer TOKEN' http://127.0.0.1:8080/v1/concepts
@@ -44,8 +44,11 @@ pub struct Args {
     /// Requests a second that it allows, in place of what `meno serve --rate` says.
     #[arg(long, value_name = "N")]
     rate: Option<String>,
+    /// Requests a day that it allows.
+    #[arg(long, value_name = "N")]
+    quota: Option<String>,
     /// Show the tokens of the file.
-    #[arg(long, requires = "tokens", conflicts_with_all = ["owner", "rights", "expires", "days", "rate"])]
+    #[arg(long, requires = "tokens", conflicts_with_all = ["owner", "rights", "expires", "days", "rate", "quota"])]
     list: bool,
 }
 
@@ -60,7 +63,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let problem = format!("a token that expires at {expires} is of no use");
         return Err(Error::Setting { problem, hint: "name a day to come".to_owned() });
     }
-    let terms = Terms { expires, rate: args.rate.as_deref().map(rate).transpose()? };
+    let (rate, quota) = (args.rate.as_deref().map(rate), args.quota.as_deref().map(quota));
+    let terms = Terms { expires, rate: rate.transpose()?, quota: quota.transpose()? };
     let (token, line) = new_token(owner, rights)?;
     let line = format!("{line}{terms}");
     match args.tokens {

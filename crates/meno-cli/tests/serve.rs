@@ -2,84 +2,19 @@
 
 #[path = "../../../tests/left_out.rs"]
 mod left_out;
+mod serving;
 mod support;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use left_out::left_out;
 use serde_json::Value;
+use serving::{Serving, kept, with_model};
 use support::{meno, run};
-use tempfile::TempDir;
-
-/// A folder with a small model `m`.
-fn with_model() -> TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    fs::copy(kept("span_tagger-1.meno"), dir.path().join("m")).unwrap();
-    dir
-}
-
-fn kept(name: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../meno/tests/models").join(name)
-}
-
-struct Serving {
-    child: Child,
-    address: String,
-    log: BufReader<std::process::ChildStderr>,
-}
-
-impl Serving {
-    fn start(dir: &Path, args: &str) -> Serving {
-        Serving::run(meno(dir, &format!("serve m --listen 127.0.0.1:0 {args}")))
-    }
-
-    fn run(mut command: Command) -> Serving {
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut log = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        log.read_line(&mut line).unwrap();
-        let address = line.split("://").nth(1).and_then(|rest| rest.split('/').next());
-        let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
-        Serving { child, address, log }
-    }
-
-    fn send(&self, request: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        let (host, length) = (&self.address, body.len());
-        let head = format!("{request}\r\nhost: {host}\r\ncontent-length: {length}\r\nconnection: close");
-        write!(stream, "{head}\r\ncontent-type: application/json\r\n\r\n{body}").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    }
-
-    fn annotate(&self, text: &str) -> String {
-        self.send("POST /v1/annotate HTTP/1.1", &format!(r#"{{"text": "{text}"}}"#))
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.log.read_line(&mut line).unwrap();
-        line
-    }
-
-    fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());
-    }
-
-    /// Waits for the end; the rest of the log.
-    fn end(mut self) -> (ExitStatus, String) {
-        let mut rest = String::new();
-        self.log.read_to_string(&mut rest).unwrap();
-        (self.child.wait().unwrap(), rest)
-    }
-}
 
 #[test]
 fn it_serves_until_it_is_told_to_end() {
@@ -147,6 +82,7 @@ fn it_refuses_what_is_not_safe_or_not_there() {
         ("token anna read --expires soon", "`soon` is no time", "2027-01-31"),
         ("token anna read --expires 2020-01-31", "expires at 2020-01-31T00:00:00Z", "to come"),
         ("token anna read --rate 0", "`0` is no number of requests a second", "20"),
+        ("token anna read --quota 0", "`0` is no number of requests a day", "5000"),
         ("token --list --tokens none", "cannot read none", ""),
         ("serve m --audit none/audit", "none/audit", ""),
         ("health nowhere", "`nowhere` is no address", "127.0.0.1:8080"),
@@ -258,7 +194,7 @@ fn tokens_that_are_made_at_once_are_all_kept() {
     let dir = with_model();
     let path = dir.path().join("t");
     let make = |n: usize| {
-        let args = format!("token u{n} read --tokens t --days 90 --rate 20");
+        let args = format!("token u{n} read --tokens t --days 90 --rate 20 --quota 500");
         meno(dir.path(), &args).stdout(Stdio::null()).spawn()
     };
     let mut running: Vec<Child> = (0..8).map(|n| make(n).unwrap()).collect();
@@ -270,7 +206,7 @@ fn tokens_that_are_made_at_once_are_all_kept() {
         let line = file.lines().find(|line| line.starts_with(&format!("u{n} "))).unwrap();
         let hash = line.split(' ').nth(2).unwrap();
         assert!(listed.contains(&line.replace(hash, &hash[..8])), "{listed}");
-        assert!(line.contains(" expires=20") && line.ends_with("Z rate=20"), "{line}");
+        assert!(line.contains(" expires=20") && line.ends_with("Z rate=20 quota=500"), "{line}");
     }
     #[cfg(unix)]
     {
@@ -331,10 +267,16 @@ fn options_stand_in_the_environment_too() {
         .unwrap();
     let help = support::shown(&help);
     assert!(!help.contains("secret"), "{help}");
-    for name in
-        ["MENO_STORE", "MENO_TOKENS_FILE", "MENO_OWNER_CONCEPTS", "MENO_ADMIN_LISTEN", "MENO_LOG_TEXT"]
-    {
-        assert!(help.contains(&format!("[env: {name}")), "{name}: {help}");
+    let (options, _) = help.split_once("\nExamples:").unwrap();
+    let names = options.lines().filter_map(|line| line.trim().strip_prefix("--")?.split(' ').next());
+    let names: Vec<&str> = names.filter(|name| !["color", "help"].contains(name)).collect();
+    assert!(names.len() >= 29, "{names:?}");
+    for name in names {
+        let variable = match name {
+            "tokens" => "TOKENS_FILE".to_owned(),
+            name => name.replace('-', "_").to_uppercase(),
+        };
+        assert!(help.contains(&format!("[env: MENO_{variable}")), "{name}: {help}");
     }
 }
 

@@ -1,6 +1,8 @@
 //! `meno train` as it is typed: the model it writes, what it refuses, and Ctrl-C.
 
 mod support;
+#[path = "../../../tests/times.rs"]
+mod times;
 
 use std::fs;
 use std::path::Path;
@@ -9,6 +11,7 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use support::{folder, meno, names, run, shown, tiny_dataset};
+use times::times;
 
 /// So many epochs that a training which should not have begun is noticed.
 const FOR_EVER: &str = "--epochs 1000000000";
@@ -447,6 +450,30 @@ fn ctrl_c_keeps_the_best_model_and_resume_goes_on_as_if_nothing_had_happened() {
     assert!(whole.starts_with("exit 0\n"), "{whole}");
     let bytes = |name: &str| fs::read(dir.path().join(name)).unwrap();
     assert!(bytes("m") == bytes("whole"));
+}
+
+/// Whenever it is told to stop, and however often, what comes out in the end is the same.
+#[cfg(unix)]
+#[test]
+fn signals_do_not_change_what_is_trained() {
+    for training in 0..times(2, 20) {
+        let dir = tiny_dataset();
+        let mut epoch = 0;
+        // The first begins it, the second goes on.
+        for more in [format!("--seed {training} {FOR_EVER} {SMALL}"), "--resume".to_owned()] {
+            let stopped = shown(&interrupt(dir.path(), &format!("train data -o m {more}"), "m"));
+            let (_, rest) = stopped.split_once("\nstopped in epoch ").expect(&stopped);
+            epoch = rest.split(' ').next().unwrap().parse::<usize>().expect(&stopped).max(epoch);
+        }
+        let epochs = epoch + 2;
+        let resumed = run(dir.path(), &format!("train data -o m --resume --epochs {epochs}"));
+        assert!(resumed.starts_with("exit 0\n"), "{resumed}");
+        let whole =
+            run(dir.path(), &format!("train data -o whole --seed {training} --epochs {epochs} {SMALL}"));
+        assert!(whole.starts_with("exit 0\n"), "{whole}");
+        let bytes = |name: &str| fs::read(dir.path().join(name)).unwrap();
+        assert!(bytes("m") == bytes("whole"), "training {training}, stopped twice until epoch {epoch}");
+    }
 }
 
 #[cfg(unix)]
