@@ -16,9 +16,14 @@ const KEPT_NAMES: [(&str, &str); 4] = [
     ("char_cnn", "letters"),
 ];
 
-/// The one setting that need not be there to be set.
-const REPLACED_SLOTS: [&str; 3] =
-    ["span_tagger.replacement.open", "tagger.substitution.open", "transformer.replacement.open"];
+/// Settings that are not there while they are what they were in older programs.
+const LEFT_OUT: [&str; 5] = [
+    "span_tagger.replacement.open",
+    "tagger.substitution.open",
+    "transformer.replacement.open",
+    "span_tagger.span_scores",
+    "span_tagger.longest_scored",
+];
 
 /// The settings in TOML, with what each means.
 pub fn print(settings: &TrainSettings) -> String {
@@ -82,6 +87,8 @@ fn print_tagger(settings: &SpanTaggerSettings) -> String {
         unknown_words,
         outside_penalty,
         joint_slots,
+        span_scores,
+        longest_scored,
         last_rate,
         replacement,
     } = settings;
@@ -103,6 +110,10 @@ unknown_words = {unknown_words:?}
 outside_penalty = {outside_penalty:?}
 # how much the log probabilities of its words' slots count in where a concept begins and ends
 joint_slots = {joint_slots:?}
+# width of the head that scores whole concepts beside their words, a multiple of 16; 0 is none
+span_scores = {span_scores}
+# the most words of a concept that it scores
+longest_scored = {longest_scored}
 # the learning rate falls evenly to this share of it
 last_rate = {last_rate:?}
 "
@@ -224,7 +235,7 @@ fn lay_over(settings: &mut Table, file: Table, within: &str) -> Result<(), Strin
             (Some(Value::Table(settings)), Value::Table(file)) => {
                 lay_over(settings, file, &format!("{path}."))?
             }
-            (None, value) if REPLACED_SLOTS.contains(&path.as_str()) => {
+            (None, value) if LEFT_OUT.contains(&path.as_str()) => {
                 settings.insert(kept, value);
             }
             (None, _) => return Err(format!("there is no setting `{path}`")),
@@ -244,6 +255,7 @@ mod tests {
         let mut changed = TrainSettings { epochs: 3, dropout: 0.25, seed: 9, ..TrainSettings::default() };
         if let Architecture::SpanTagger(tagger) = &mut changed.architecture {
             tagger.vectors = false;
+            tagger.span_scores = 32;
             tagger.replacement.open = Some(vec!["a \"b\"".to_owned()]);
         }
         for settings in

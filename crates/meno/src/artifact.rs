@@ -26,6 +26,7 @@ use crate::features::{Alphabet, Features, Forms, Lexicon, Ngrams, Vectors, Wordi
 use crate::label::{self, LabelSet, Names};
 use crate::memory::KnownValues;
 use crate::nn::Network;
+use crate::settings::MAX_SCORED;
 use crate::tensors::{RawTensor, check_widths, find};
 use crate::text::Normalizer;
 use crate::uncertainty::{OutOfScopeScore, Score, Scorer, SpanScore};
@@ -453,6 +454,13 @@ fn span_tagger(
         ("hidden", shape.hidden),
     ];
     check_widths(&widths, MAX_WIDTH)?;
+    if shape.spans > 0 {
+        check_widths(&[("spans", shape.spans)], MAX_WIDTH)?;
+    }
+    let scored = if shape.spans > 0 { 1..=MAX_SCORED } else { 0..=0 };
+    if !scored.contains(&shape.longest) {
+        return Err(damaged("the longest span that is scored"));
+    }
     demand_paired(document)?;
     let alphabet = alphabet(concepts)?;
     let vectors = match (concepts.vectors.as_deref(), english.vectors()) {

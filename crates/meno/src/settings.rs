@@ -77,11 +77,25 @@ pub struct SpanTaggerSettings {
     /// How much the log probabilities of its words' slots count in where a span begins and ends. Older models had none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub joint_slots: f64,
+    /// Width of the head that scores whole spans beside their words, a multiple of 16; 0 if there is none, as in older models.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub span_scores: usize,
+    /// The most words of a span that it scores.
+    #[serde(default = "longest_scored", skip_serializing_if = "is_usual")]
+    pub longest_scored: usize,
     /// The learning rate falls evenly to this share of it.
     pub last_rate: f32,
     /// How mentions are replaced by others.
     #[serde(rename = "substitution")]
     pub replacement: MentionReplacement,
+}
+
+fn longest_scored() -> usize {
+    8
+}
+
+fn is_usual(longest: &usize) -> bool {
+    *longest == longest_scored()
 }
 
 impl Default for SpanTaggerSettings {
@@ -95,6 +109,8 @@ impl Default for SpanTaggerSettings {
             unknown_words: 1.0,
             outside_penalty: 2.0,
             joint_slots: 0.5,
+            span_scores: 0,
+            longest_scored: longest_scored(),
             last_rate: 0.02,
             replacement: MentionReplacement::default(),
         }
@@ -460,9 +476,19 @@ fn check_up_to_1000(name: &str, value: f64) -> Result<()> {
     }
 }
 
+/// Scores of longer spans would cost more than they could tell.
+pub(crate) const MAX_SCORED: usize = 64;
+
 impl SpanTaggerSettings {
     fn check(&self) -> Result<()> {
         check_widths(&[("character", self.character), ("filters", self.filters)])?;
+        if self.span_scores > 0 {
+            check_widths(&[("span_scores", self.span_scores)])?;
+        }
+        if !(1..=MAX_SCORED).contains(&self.longest_scored) {
+            let problem = format!("longest_scored is {}", self.longest_scored);
+            return refuse(problem, "it is a number of words from 1 to 64");
+        }
         if !(1..=2).contains(&self.layers) {
             return refuse(format!("layers is {}", self.layers), "there are 1 or 2");
         }

@@ -10,7 +10,8 @@ use std::ops::Range;
 use crate::emissions::{Emissions, Logits, Tags};
 use crate::label::{Boundary, SlotId, begin_label, inside_label};
 use crate::math::{largest, log_softmax, sum_exp};
-use crate::nn::crf::Crf;
+use crate::nn::crf::{Crf, N_TAGS};
+use crate::nn::semi_crf::SemiCrf;
 
 /// What an utterance most likely means; a buffer to be used again for the next one.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +60,10 @@ pub(crate) struct SpanRules<P, J> {
 /// Decodes utterance after utterance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decoder {
+    /// Whether the last emissions have scores of whole spans, so that the sums are those of `semi_crf`.
+    scores_spans: bool,
     crf: Crf,
+    semi_crf: SemiCrf,
     tags: Vec<Boundary>,
     /// Log probabilities of the slots of each word.
     slots: Logits,
@@ -95,8 +99,14 @@ impl Decoder {
             Tags::Labels { logits, concentrations } => {
                 decode_labels(logits, concentrations.as_ref(), decoded)
             }
-            Tags::Spans { boundaries, transitions, slots } => {
-                self.crf.forward_backward(boundaries.iter().copied(), transitions);
+            Tags::Spans { boundaries, transitions, slots, spans } => {
+                self.scores_spans = spans.longest > 0;
+                let boundaries = boundaries.iter().copied();
+                if self.scores_spans {
+                    self.semi_crf.forward_backward(boundaries, transitions, spans.longest, &spans.scores);
+                } else {
+                    self.crf.forward_backward(boundaries, transitions);
+                }
                 self.decode_spans(slots, rules, decoded);
             }
         }
@@ -117,21 +127,22 @@ impl Decoder {
             self.row.resize(logits.len(), 0.0);
             log_softmax(logits, &mut self.row);
             self.slots.extend(std::iter::once(&self.row[..]));
-            let marginals = self.crf.marginals(token_idx).map(|p| p as f32);
+            let marginals = self.marginals(token_idx).map(|p| p as f32);
             decoded.outside.push(marginals[Boundary::Outside as usize]);
             self.label_row(token_idx, marginals);
             decoded.posteriors.extend(std::iter::once(&self.row[..]));
         }
         decoded.labels.resize(first + slots.len(), 0);
+        let slots = |token_idx| self.slots.row(token_idx);
         match rules.slot_weight {
-            0.0 => self.crf.viterbi(&rules.outside_penalty, &mut self.tags),
-            weight => {
-                let slots = |token_idx| self.slots.row(token_idx);
-                self.crf.joint_viterbi(&rules.outside_penalty, slots, weight, &mut self.tags);
+            weight if self.scores_spans => {
+                self.semi_crf.joint_viterbi(&rules.outside_penalty, slots, weight, &mut self.tags);
             }
+            0.0 => self.crf.viterbi(&rules.outside_penalty, &mut self.tags),
+            weight => self.crf.joint_viterbi(&rules.outside_penalty, slots, weight, &mut self.tags),
         }
         // A corpus may have no slot.
-        let n_words = if slots.n_columns() == 0 { 0 } else { self.tags.len() };
+        let n_words = if self.slots.n_columns() == 0 { 0 } else { self.tags.len() };
         for start in (0..n_words).filter(|&start| self.tags[start] == Boundary::Begin) {
             let inside = self.tags[start + 1..].iter().take_while(|&&tag| tag == Boundary::Inside).count();
             let end = start + 1 + inside;
@@ -149,6 +160,18 @@ impl Decoder {
             decoded.labels[span.start..span.end].fill(inside_label(span.slot));
             decoded.labels[span.start] = begin_label(span.slot);
             decoded.spans.push(span);
+        }
+    }
+
+    fn marginals(&self, token_idx: usize) -> [f64; N_TAGS] {
+        if self.scores_spans { self.semi_crf.marginals(token_idx) } else { self.crf.marginals(token_idx) }
+    }
+
+    fn span_marginal(&self, start: usize, end: usize) -> f64 {
+        if self.scores_spans {
+            self.semi_crf.span_marginal(start, end)
+        } else {
+            self.crf.span_marginal(start, end)
         }
     }
 
@@ -171,7 +194,7 @@ impl Decoder {
             start,
             end,
             slot,
-            boundaries: self.crf.span_marginal(start, end) as f32,
+            boundaries: self.span_marginal(start, end) as f32,
             probability: 1.0 / sum_exp(&sums, highest),
             disagreement: -(start..end)
                 .map(|token_idx| self.slots.row(token_idx)[slot as usize])
@@ -195,6 +218,7 @@ fn decode_labels(logits: &Logits, concentrations: Option<&Logits>, decoded: &mut
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emissions::SpanScores;
 
     fn decode(emissions: &[Emissions], outside_penalty: impl Fn(usize) -> f64 + Copy) -> Decoded {
         decode_by(emissions, &SpanRules { outside_penalty, slot_weight: 0.0, joins: |_, _| false })
@@ -224,6 +248,7 @@ mod tests {
                 boundaries: vec![[0.0, ln2, 5.0], [0.0, ln3, ln2]],
                 transitions: [[0.0; 3], [0.0, 0.0, ln2], [0.0; 3]],
                 slots: Logits::of(&[&[ln3, 0.0], &[0.0, 2.0 * ln3]]),
+                spans: SpanScores::default(),
             },
             intents: vec![0.5, 1.5],
         }
@@ -256,6 +281,25 @@ mod tests {
         assert_eq!(decoded.intents.row(0), [0.5, 1.5]);
     }
 
+    /// The span of both words with 8 of 20 has half the weight, so that the two of one word, with 6, are likelier.
+    #[test]
+    fn a_whole_span_has_a_score() {
+        let mut emissions = two_words();
+        if let Tags::Spans { spans, .. } = &mut emissions.tags {
+            *spans = SpanScores { longest: 2, scores: vec![0.0, 0.5f32.ln(), 0.0, 0.0] };
+        }
+        for slot_weight in [0.0, 0.1] {
+            let rules = SpanRules { outside_penalty: |_| 0.0, slot_weight, joins: |_, _| false };
+            let decoded = decode_by(std::slice::from_ref(&emissions), &rules);
+            let places: Vec<_> = decoded.spans.iter().map(|span| (span.start, span.end, span.slot)).collect();
+            assert_eq!(places, [(0, 1, 0), (1, 2, 1)]);
+            // Of 16 in all, what begins with the first word and ends there has 2 + 6, and the second word alone 3 + 6.
+            assert!(is_close(decoded.spans[0].boundaries, 8.0 / 16.0), "{:?}", decoded.spans);
+            assert!(is_close(decoded.spans[1].boundaries, 9.0 / 16.0), "{:?}", decoded.spans);
+            assert!(is_close(decoded.outside[0], 4.0 / 16.0) && is_close(decoded.outside[1], 3.0 / 16.0));
+        }
+    }
+
     #[test]
     fn a_penalty_moves_words_into_spans() {
         // Outside has a thousandfold weight everywhere, unless it costs more than that.
@@ -264,6 +308,7 @@ mod tests {
                 boundaries: vec![[7.0, 0.0, -9.0]; 3],
                 transitions: [[0.0; 3]; 3],
                 slots: Logits::of(&[&[1.0][..]; 3]),
+                spans: SpanScores::default(),
             },
             intents: Vec::new(),
         };
@@ -292,6 +337,7 @@ mod tests {
                 boundaries: vec![[-50.0, 0.0, 0.0], [-50.0, ln2, 0.0], [-50.0, ln2, 0.0]],
                 transitions: [[0.0; 3]; 3],
                 slots: Logits::of(&[&[ln3, 0.0], &[ln3, 0.0], &[0.0, ln3]]),
+                spans: SpanScores::default(),
             },
             intents: Vec::new(),
         };
@@ -336,7 +382,8 @@ mod tests {
     fn a_corpus_may_have_no_slot() {
         let mut slots = Logits::new(0);
         slots.extend([&[][..], &[]].into_iter());
-        let tags = Tags::Spans { boundaries: vec![[0.0, 9.0, 0.0]; 2], transitions: [[0.0; 3]; 3], slots };
+        let (transitions, spans) = ([[0.0; 3]; 3], SpanScores::default());
+        let tags = Tags::Spans { boundaries: vec![[0.0, 9.0, 0.0]; 2], transitions, slots, spans };
         let decoded = decode(&[Emissions { tags, intents: Vec::new() }], |_| 0.0);
         assert_eq!((decoded.labels, decoded.spans), (vec![0, 0], Vec::new()));
     }

@@ -33,7 +33,7 @@ pub(crate) enum Tags {
         /// Log concentrations of the labels' Dirichlet distribution where they are not the logits: calibrated ones.
         concentrations: Option<Logits>,
     },
-    /// A linear-chain CRF over boundary tags, and a slot for each word.
+    /// A CRF over boundary tags, linear-chain or semi-Markov, and a slot for each word.
     Spans {
         /// Logits of outside, begin, inside.
         boundaries: Vec<[f32; 3]>,
@@ -41,7 +41,18 @@ pub(crate) enum Tags {
         transitions: [[f32; 3]; 3],
         /// Logits of the slots, if the word is in one.
         slots: Logits,
+        /// What whole spans score beside their words.
+        spans: SpanScores,
     },
+}
+
+/// Scores of whole spans; those of more words than the longest have 0.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SpanScores {
+    /// The most words of a span that has a score; 0 if none has.
+    pub longest: usize,
+    /// For each word the scores of the spans of 1 to `longest` words that begin with it.
+    pub scores: Vec<f32>,
 }
 
 impl Default for Tags {

@@ -41,6 +41,12 @@ impl Model {
     fn onnx_files(&self) -> Result<Vec<(&'static str, Vec<u8>)>> {
         let (graph, architecture) = match &self.encoder {
             Encoder::SlotGated(encoder) => (networks::slot_gated(encoder), SLOT_GATED),
+            Encoder::SpanTagger(encoder) if encoder.network.longest() > 0 => {
+                return Err(Error::Setting {
+                    problem: "the model scores whole spans, which is not written as ONNX".to_owned(),
+                    hint: "export a model that was trained with span_scores = 0".to_owned(),
+                });
+            }
             Encoder::SpanTagger(encoder) => (networks::span_tagger(encoder, &self.beside()), SPAN_TAGGER),
             Encoder::Transformer(_) => {
                 return Err(Error::Setting {

@@ -11,11 +11,11 @@ use crate::math::log_sum_exp;
 
 /// Outside of all spans, at the beginning of one, inside of one.
 pub(crate) const N_TAGS: usize = 3;
-const OUTSIDE: usize = Boundary::Outside as usize;
-const BEGIN: usize = Boundary::Begin as usize;
-const INSIDE: usize = Boundary::Inside as usize;
+pub(super) const OUTSIDE: usize = Boundary::Outside as usize;
+pub(super) const BEGIN: usize = Boundary::Begin as usize;
+pub(super) const INSIDE: usize = Boundary::Inside as usize;
 
-type Tags = [f64; N_TAGS];
+pub(super) type Tags = [f64; N_TAGS];
 
 /// Sums over all sequences of boundary tags of an utterance.
 #[derive(Clone, Debug, Default)]
@@ -219,7 +219,7 @@ impl Crf {
 }
 
 /// The first of the largest, and how large it is; below all numbers if there is none.
-fn highest(scores: &[f64]) -> (usize, f64) {
+pub(super) fn highest(scores: &[f64]) -> (usize, f64) {
     let start = (0, f64::NEG_INFINITY);
     scores.iter().copied().enumerate().fold(start, |a, b| if b.1 > a.1 { b } else { a })
 }

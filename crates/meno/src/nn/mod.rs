@@ -16,6 +16,7 @@ mod norm;
 #[cfg(feature = "train")]
 pub(crate) mod optimizer;
 mod parameters;
+pub(crate) mod semi_crf;
 #[cfg(feature = "train")]
 pub(crate) mod task;
 #[cfg(feature = "train")]

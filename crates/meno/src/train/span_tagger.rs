@@ -46,6 +46,8 @@ pub(super) fn shape(
         vector: forms.vectors.as_ref().map_or(0, Vectors::width),
         hidden: settings.hidden,
         layers: tagger.layers,
+        spans: tagger.span_scores,
+        longest: if tagger.span_scores > 0 { tagger.longest_scored } else { 0 },
     }
 }
 

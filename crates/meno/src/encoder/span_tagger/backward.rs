@@ -48,7 +48,10 @@ impl SpanTagger {
             (self.filters, d_filtered),
         ];
         let upper = self.upper.iter().map(|upper| upper.d_gates(&w.batch, &w.upper));
-        for (linear, dy) in heads.into_iter().chain(upper).filter(|(linear, _)| linear.weight.columns() > 0) {
+        let spans = self.spans.iter().map(|head| (head.parts, head.d_parts(n, &w.spans)));
+        for (linear, dy) in
+            heads.into_iter().chain(upper).chain(spans).filter(|(linear, _)| linear.weight.columns() > 0)
+        {
             linear.backward_bias(kernels, dy, self.layout.matrices(), &mut w.d_vectors);
         }
     }
@@ -72,7 +75,17 @@ impl SpanTagger {
         }
         for (head, d_logits) in [(self.boundary, &w.boundary_logits), (self.slot, &w.slot_logits)] {
             let d_logits = Rows { data: d_logits, n, row: head.weight.width() };
-            head.backward_input(kernels, transposed, d_logits, RowsMut { data: d_out, row }, Start::Sum);
+            head.backward_input(
+                kernels,
+                transposed,
+                d_logits,
+                RowsMut { data: &mut *d_out, row },
+                Start::Sum,
+            );
+        }
+        if let Some(head) = &self.spans {
+            let d_parts = head.d_parts(n, &w.spans);
+            head.parts.backward_input(kernels, transposed, d_parts, RowsMut { data: d_out, row }, Start::Sum);
         }
     }
 

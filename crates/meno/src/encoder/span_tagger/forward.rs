@@ -226,5 +226,8 @@ impl SpanTagger {
             let logits = logits.reserve(x.n * row);
             head.forward(kernels, parameters, x, RowsMut { data: logits, row });
         }
+        if let Some(head) = &self.spans {
+            head.forward(kernels, parameters, out, &w.batch, &mut w.spans);
+        }
     }
 }

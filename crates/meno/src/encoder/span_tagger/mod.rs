@@ -6,6 +6,7 @@
 //! h       BiLSTM of x, dropout after
 //! boundary = W_p h_i + b_p     outside, begin, inside: the logits of a linear-chain CRF ([`crate::nn::crf`])
 //! slot    = W_s h_i + b_s      which one, if it is in any
+//! spans   = scores of whole spans beside it, if there are any ([`spans`]): the chain is semi-Markov then ([`crate::nn::semi_crf`])
 //! intent  = W_i [mean h ; last] + b_i
 //! ```
 //! `vector` is a frozen word vector, of width 0 if there are none. `last` is as in [`super::SlotGated`].
@@ -14,6 +15,7 @@
 mod backward;
 mod forward;
 mod session;
+mod spans;
 
 use std::sync::OnceLock;
 
@@ -21,11 +23,15 @@ use crate::features::UNKNOWN_WORD;
 use crate::kernel::{Bf16Matrix, Buffer, Kernels};
 use crate::label::parts;
 use crate::nn::crf::{Crf, N_TAGS};
+use crate::nn::semi_crf::SemiCrf;
 use crate::nn::{
     Batch, BiLstm, BiLstmState, Layout, Linear, LossWeights, LstmNames, Network, PADDING, Parameters,
 };
 use crate::nn::{Product, Rows, Tensor, cross_entropy, row_of};
 use crate::random::Random;
+use crate::settings::is_zero;
+
+use spans::{SpanHead, SpanHeadState};
 
 pub(crate) use session::{SpanTaggerEncoder, SpanTaggerSession};
 
@@ -55,6 +61,12 @@ pub(crate) struct SpanTaggerShape {
     pub hidden: usize,
     /// Layers of the LSTM: 1 or 2.
     pub layers: usize,
+    /// Width of the head that scores whole spans; 0 if there is none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spans: usize,
+    /// The most words of a span that it scores.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub longest: usize,
 }
 
 /// The network: where its parameters lie, and what it does with them.
@@ -71,6 +83,7 @@ pub(crate) struct SpanTagger {
     transitions: Tensor,
     slot: Linear,
     intent: Linear,
+    spans: Option<SpanHead>,
 }
 
 /// What is worked out once for many utterances ([`SpanTagger::prepare`]).
@@ -135,6 +148,8 @@ pub(crate) struct TaggerWorkspace {
     out_factors: Buffer,
     intent_input: Buffer,
     crf: Crf,
+    semi_crf: SemiCrf,
+    spans: SpanHeadState,
     boundary_logits: Buffer,
     slot_logits: Buffer,
     intent_logits: Buffer,
@@ -164,6 +179,7 @@ impl SpanTagger {
         let mut boundary = matrix("place.weight", 2 * hidden, N_TAGS);
         let mut slot = matrix("slot.weight", 2 * hidden, slots);
         let mut intent = matrix("intent.weight", 6 * hidden, intents);
+        let parts = SpanHead::matrix(&mut layout, shape);
         lstm.bias(&mut layout);
         upper.iter_mut().for_each(|upper| upper.bias(&mut layout));
         filters.bias = Some(layout.vector("characters.bias", shape.filters));
@@ -179,6 +195,7 @@ impl SpanTagger {
             transitions: layout.vector("place.transitions", N_TAGS * N_TAGS),
             slot,
             intent,
+            spans: parts.map(|parts| SpanHead::new(&mut layout, shape, parts)),
             // Every one is used all the time, so it is no table.
             characters: layout.vector("characters.embedding", shape.characters * character),
             embedding: layout.table("embedding", words, embedding),
@@ -215,6 +232,16 @@ impl SpanTagger {
     pub(crate) fn transitions(&self, parameters: &[f32]) -> [[f32; N_TAGS]; N_TAGS] {
         let transitions = self.transitions.of(parameters);
         std::array::from_fn(|from| three(&transitions[from * N_TAGS..]))
+    }
+
+    /// The most words of a span that has a score of its own; 0 if none has.
+    pub(crate) fn longest(&self) -> usize {
+        self.spans.as_ref().map_or(0, |head| head.longest)
+    }
+
+    /// For each word the scores of the spans that begin with it, by length.
+    pub(crate) fn span_scores<'w>(&self, w: &'w TaggerWorkspace) -> &'w [f32] {
+        if self.spans.is_some() { &w.spans.scores } else { &[] }
     }
 
     /// Logits of the slot that each word would fill.
@@ -255,6 +282,9 @@ impl SpanTagger {
             kernels.softmax(slots, slot_logits);
         }
         kernels.softmax(intents, intent_logits);
+        let longest = self.longest();
+        w.spans.d_scores.clear();
+        w.spans.d_scores.resize(w.batch.words() * longest, 0.0);
         let d_vectors = w.d_vectors.clear(self.layout.dense() - self.layout.matrices());
         let d_transitions = self.transitions.after(self.layout.matrices()).of_mut(d_vectors);
         let transitions = self.transitions(parameters);
@@ -264,10 +294,18 @@ impl SpanTagger {
             assert_eq!(labels.len(), rows.len(), "one label for each word");
             let each = weights.slots / rows.len() as f32;
             let boundary_logits = &mut w.boundary_logits[rows.start * boundaries..rows.end * boundaries];
-            w.crf.forward_backward(boundary_logits.chunks_exact(boundaries).map(three), &transitions);
             let gold = labels.iter().map(|&label| parts(label).0);
-            loss += f64::from(each)
-                * w.crf.loss(gold, each, boundary_logits.chunks_exact_mut(boundaries), d_transitions);
+            let logits = boundary_logits.chunks_exact(boundaries).map(three);
+            let minus_ln_p = if self.spans.is_some() {
+                let scored = rows.start * longest..rows.end * longest;
+                w.semi_crf.forward_backward(logits, &transitions, longest, &w.spans.scores[scored.clone()]);
+                let d_logits = boundary_logits.chunks_exact_mut(boundaries);
+                w.semi_crf.loss(gold, each, d_logits, d_transitions, &mut w.spans.d_scores[scored])
+            } else {
+                w.crf.forward_backward(logits, &transitions);
+                w.crf.loss(gold, each, boundary_logits.chunks_exact_mut(boundaries), d_transitions)
+            };
+            loss += f64::from(each) * minus_ln_p;
             for (i, &label) in rows.zip(labels) {
                 let row = &mut slot_logits[i * slots..][..slots];
                 match parts(label) {
@@ -277,6 +315,9 @@ impl SpanTagger {
             }
             let row = &mut intent_logits[utterance * intents..][..intents];
             loss += f64::from(weights.intent) * cross_entropy(row, intent, weights.intent);
+        }
+        if let Some(head) = &self.spans {
+            head.backward(parameters, &w.batch, self.layout.matrices(), &mut w.spans, d_vectors);
         }
         loss
     }
@@ -318,6 +359,7 @@ impl Network for SpanTagger {
         let layers = std::iter::once(&self.lstm).chain(&self.upper).flat_map(layer);
         layers
             .chain([self.filters, self.boundary, self.slot, self.intent].map(|linear| linear.weight))
+            .chain(self.spans.iter().map(|head| head.parts.weight))
             .collect()
     }
 
@@ -326,7 +368,7 @@ impl Network for SpanTagger {
     }
 
     /// Uniform within the square root of 6 over the sum of both dimensions, embeddings within a tenth, biases zero but
-    /// for the forget gates', which are one.
+    /// for the forget gates', which are one. What whole spans score begins near zero.
     fn initial(&self, random: &mut Random) -> Parameters {
         let mut parameters = Parameters::zeros(&self.layout);
         for (name, tensor) in self.layout.tensors() {
@@ -338,7 +380,8 @@ impl Network for SpanTagger {
                 }
                 name if name.ends_with("bias") || name.ends_with("transitions") => continue,
                 name if name.starts_with("lstm") || name.starts_with("upper") => (1.0 / hidden as f32).sqrt(),
-                "embedding" => 0.1,
+                "span.lengths" | "span.prior" => continue,
+                "embedding" | "span.out" => 0.1,
                 "characters.embedding" => 0.5,
                 _ => (6.0 / (tensor.rows() + tensor.columns()) as f32).sqrt(),
             };
@@ -371,6 +414,12 @@ impl Network for SpanTagger {
                 dy: Rows { data: dy, n: x.n, row: weight.width() },
             }),
         );
+        let head = self.spans.iter();
+        products.extend(head.map(|head| Product {
+            weight: head.parts.weight,
+            x: out,
+            dy: head.d_parts(n, &w.spans),
+        }));
         products
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{PreparedTagger, SpanTagger, TaggerWorkspace};
-use crate::emissions::{Emissions, Logits, Tags};
+use crate::emissions::{Emissions, Logits, SpanScores, Tags};
 use crate::encoder::Once;
 use crate::features::{Form, Token};
 use crate::kernel::Kernels;
@@ -46,6 +46,7 @@ impl SpanTaggerSession {
             boundaries: Vec::new(),
             transitions: encoder.network.transitions(&encoder.parameters),
             slots: Logits::default(),
+            spans: SpanScores { longest: encoder.network.longest(), scores: Vec::new() },
         };
         SpanTaggerSession {
             prepared: encoder.prepare(kernels),
@@ -70,15 +71,20 @@ impl SpanTaggerSession {
         let w = &mut self.workspace;
         network.infer(self.kernels, parameters, &self.prepared, utterances, w);
         let (mut boundary_logits, mut slot_logits) = (network.boundary_logits(w), network.slot_logits(w));
+        let mut span_scores = network.span_scores(w);
         for (utterance, intent_logits) in network.intent_logits(w).enumerate() {
             let n_words = utterances[utterance].0.len();
             self.emissions.intents.clear();
             self.emissions.intents.extend_from_slice(intent_logits);
-            if let Tags::Spans { boundaries, slots, .. } = &mut self.emissions.tags {
+            if let Tags::Spans { boundaries, slots, spans, .. } = &mut self.emissions.tags {
                 boundaries.clear();
                 boundaries.extend(boundary_logits.by_ref().take(n_words));
                 slots.clear(network.shape().slots);
                 slots.extend(slot_logits.by_ref().take(n_words));
+                let (scores, rest) = span_scores.split_at(n_words * spans.longest);
+                spans.scores.clear();
+                spans.scores.extend_from_slice(scores);
+                span_scores = rest;
             }
             each(utterance, &self.emissions);
         }

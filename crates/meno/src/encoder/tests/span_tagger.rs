@@ -15,6 +15,8 @@ const SHAPE: SpanTaggerShape = SpanTaggerShape {
     vector: 16,
     hidden: 16,
     layers: 2,
+    spans: 0,
+    longest: 0,
 };
 
 struct Utterances {
@@ -94,7 +96,16 @@ impl Utterances {
 
 #[test]
 fn span_tagger_agrees_with_finite_differences() {
-    let network = SpanTagger::new(SHAPE);
+    for shape in [SHAPE, NEAR, FAR] {
+        check_finite_differences(&SpanTagger::new(shape));
+    }
+}
+
+/// With a head for whole spans.
+const NEAR: SpanTaggerShape = SpanTaggerShape { spans: 16, longest: 3, ..SHAPE };
+const FAR: SpanTaggerShape = SpanTaggerShape { spans: 32, longest: 9, ..SHAPE };
+
+fn check_finite_differences(network: &SpanTagger) {
     for lengths in [&[7, 4, 1][..], &[33, 17, 7, 7, 4, 1], &[1]] {
         let mut utterances = Utterances::of_lengths(lengths, &mut Random::new(9));
         if lengths == [1] {
@@ -111,16 +122,27 @@ fn span_tagger_agrees_with_finite_differences() {
             parameters.fill(tensor("place.transitions"), || random.normal());
             // Away from where the ReLU has no slope.
             parameters.fill(tensor("characters.bias"), || 1.0);
+            if network.shape().spans > 0 {
+                // Half of the units have a slope, the others none, and no step changes which.
+                let mut sign = -1.0;
+                parameters.fill(tensor("span.bias"), || {
+                    sign = -sign;
+                    sign
+                });
+                parameters.fill(tensor("span.lengths"), || 0.3 * random.normal());
+                parameters.fill(tensor("span.prior"), || random.normal());
+                parameters.fill(tensor("span.out"), || 0.5 * random.normal());
+            }
             for kernels in variants() {
-                let gradient = utterances.gradient(&network, kernels, &parameters, dropout);
+                let gradient = utterances.gradient(network, kernels, &parameters, dropout);
                 let what = format!("{kernels:?}, lengths {lengths:?}, dropout {dropout}");
                 // A single word has no state before it, and follows none.
                 let is_still = |name: &str| {
                     lengths == [1] && (name.contains("recurrent") || name.contains("transitions"))
                 };
                 let mut w = TaggerWorkspace::default();
-                check_gradient(&what, &network, &parameters, &gradient, is_still, |parameters| {
-                    utterances.loss(&network, kernels, parameters, dropout, &mut w)
+                check_gradient(&what, network, &parameters, &gradient, is_still, |parameters| {
+                    utterances.loss(network, kernels, parameters, dropout, &mut w)
                 });
             }
         }
@@ -131,20 +153,27 @@ fn span_tagger_agrees_with_finite_differences() {
 /// the rounded matrices are read in half the bytes.
 #[test]
 fn span_tagger_alone_and_in_a_batch_gives_the_same_bits() {
-    let network = SpanTagger::new(SHAPE);
+    for shape in [SHAPE, NEAR, FAR] {
+        check_bits(&SpanTagger::new(shape));
+    }
+}
+
+fn check_bits(network: &SpanTagger) {
     let parameters = network.initial(&mut Random::new(8));
     let mut rounded = parameters.clone();
     network.round(&mut rounded);
     let same = parameters.iter().zip(&*rounded).filter(|(exact, rounded)| exact == rounded).count();
     assert!(same < parameters.len() && parameters.len() - same <= 4 * 4 * SHAPE.hidden * SHAPE.hidden);
-    [parameters, rounded].iter().for_each(|parameters| check_alone_and_in_a_batch(&network, parameters));
+    [parameters, rounded].iter().for_each(|parameters| check_alone_and_in_a_batch(network, parameters));
 }
 
 fn check_alone_and_in_a_batch(network: &SpanTagger, parameters: &[f32]) {
     let bits = |network: &SpanTagger, w: &TaggerWorkspace, skip: usize, n: usize| -> Vec<u32> {
         let boundaries = network.boundary_logits(w).skip(skip).take(n).flatten();
         let slots = network.slot_logits(w).skip(skip).take(n).flatten().copied();
-        boundaries.chain(slots).map(f32::to_bits).collect()
+        let (longest, scores) = (network.longest(), network.span_scores(w));
+        let spans = scores.iter().skip(skip * longest).take(n * longest).copied();
+        boundaries.chain(slots).chain(spans).map(f32::to_bits).collect()
     };
     let mut utterances = Utterances::of_lengths(&[40, 33, 17, 17, 4, 2, 1, 1], &mut Random::new(4));
     // As with words of a vocabulary, which have one form each.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::weights::{Bf16Weights, Weights};
 use super::{Heads, Int8Weights, Sequence, TransformerTagger, TransformerWorkspace};
-use crate::emissions::{Emissions, Logits, Tags};
+use crate::emissions::{Emissions, Logits, SpanScores, Tags};
 use crate::encoder::label_head::{Calibration, LabelHead, PreparedHead};
 use crate::encoder::labels::take;
 use crate::features::{Features, Form, Token};
@@ -95,6 +95,7 @@ impl TransformerEncoder {
                 boundaries: Vec::new(),
                 transitions: heads.transitions(&self.parameters),
                 slots: Logits::default(),
+                spans: SpanScores::default(),
             },
             None => Tags::default(),
         }
