@@ -17,12 +17,14 @@ const KEPT_NAMES: [(&str, &str); 4] = [
 ];
 
 /// Settings that are not there while they are what they were in older programs.
-const LEFT_OUT: [&str; 5] = [
+const LEFT_OUT: [&str; 7] = [
     "span_tagger.replacement.open",
     "tagger.substitution.open",
     "transformer.replacement.open",
     "span_tagger.span_scores",
     "span_tagger.longest_scored",
+    "transformer.span_scores",
+    "transformer.longest_scored",
 ];
 
 /// The settings in TOML, with what each means.
@@ -133,6 +135,8 @@ fn print_transformer(settings: &TransformerSettings) -> String {
         plain_rate,
         outside_penalty,
         joint_slots,
+        span_scores,
+        longest_scored,
         replacement,
         labels,
     } = settings;
@@ -157,6 +161,10 @@ plain_rate = {plain_rate:?}
 outside_penalty = {outside_penalty:?}
 # how much the log probabilities of its words' slots count in where a concept begins and ends
 joint_slots = {joint_slots:?}
+# width of the head that scores whole concepts beside their words, a multiple of 16; 0 is none
+span_scores = {span_scores}
+# the most words of a concept that it scores
+longest_scored = {longest_scored}
 "
     );
     let labels = labels.map_or(String::new(), |labels| {

@@ -26,7 +26,6 @@ use crate::features::{Alphabet, Features, Forms, Lexicon, Ngrams, Vectors, Wordi
 use crate::label::{self, LabelSet, Names};
 use crate::memory::KnownValues;
 use crate::nn::Network;
-use crate::settings::MAX_SCORED;
 use crate::tensors::{RawTensor, check_widths, find};
 use crate::text::Normalizer;
 use crate::uncertainty::{OutOfScopeScore, Score, Scorer, SpanScore};
@@ -99,7 +98,7 @@ struct ConceptDocument {
     pieces: Option<PieceDocument>,
     outside_penalty: f64,
     /// Models of an earlier program have none.
-    #[serde(default, skip_serializing_if = "crate::settings::is_zero")]
+    #[serde(default, skip_serializing_if = "crate::tensors::is_zero")]
     joint_slots: f64,
     lexicon: Lexicon,
     /// Only in version 1.
@@ -454,13 +453,7 @@ fn span_tagger(
         ("hidden", shape.hidden),
     ];
     check_widths(&widths, MAX_WIDTH)?;
-    if shape.spans > 0 {
-        check_widths(&[("spans", shape.spans)], MAX_WIDTH)?;
-    }
-    let scored = if shape.spans > 0 { 1..=MAX_SCORED } else { 0..=0 };
-    if !scored.contains(&shape.longest) {
-        return Err(damaged("the longest span that is scored"));
-    }
+    shape.scored_spans().check()?;
     demand_paired(document)?;
     let alphabet = alphabet(concepts)?;
     let vectors = match (concepts.vectors.as_deref(), english.vectors()) {
@@ -480,7 +473,7 @@ fn span_tagger(
     }
     let network = SpanTagger::new(shape);
     let mut parameters = weights::read(network.layout(), tensors)?;
-    network.pad(&mut parameters);
+    network.heads().pad(&mut parameters);
     let forms = Forms { alphabet, vectors, pieces: None };
     Ok((Encoder::SpanTagger(Arc::new(SpanTaggerEncoder::new(network, parameters))), Some(forms)))
 }

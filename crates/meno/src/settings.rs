@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::encoder::MAX_SCORED;
 use crate::pretrained::Pretrained;
+use crate::tensors::is_zero;
 use crate::{Error, Result};
 
 pub use crate::encoder::Calibration;
@@ -109,7 +111,7 @@ impl Default for SpanTaggerSettings {
             unknown_words: 1.0,
             outside_penalty: 2.0,
             joint_slots: 0.5,
-            span_scores: 0,
+            span_scores: 32,
             longest_scored: longest_scored(),
             last_rate: 0.02,
             replacement: MentionReplacement::default(),
@@ -142,6 +144,12 @@ pub struct TransformerSettings {
     /// How much the log probabilities of its words' slots count in where a span begins and ends. Older models had none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub joint_slots: f64,
+    /// Width of the head that scores whole spans beside their words, a multiple of 16; 0 if there is none, as in older models.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub span_scores: usize,
+    /// The most words of a span that it scores.
+    #[serde(default = "longest_scored", skip_serializing_if = "is_usual")]
+    pub longest_scored: usize,
     /// How mentions are replaced by others in the epochs before.
     #[serde(rename = "substitution")]
     pub replacement: MentionReplacement,
@@ -171,6 +179,8 @@ impl Default for TransformerSettings {
             plain_rate: 0.5,
             outside_penalty: 2.0,
             joint_slots: 0.5,
+            span_scores: 0,
+            longest_scored: longest_scored(),
             replacement: MentionReplacement { utterances: 0.4, ..MentionReplacement::default() },
             labels: None,
         }
@@ -327,6 +337,7 @@ impl TrainSettings {
             plain_replacement: 0.0,
             outside_penalty: 0.0,
             joint_slots: 0.0,
+            span_scores: 0,
             replacement: MentionReplacement { utterances: 0.0, ..MentionReplacement::default() },
             labels: Some(LabelSettings { calibration }),
             ..TransformerSettings::default()
@@ -464,11 +475,6 @@ fn check_shares(shares: &[(&str, f32)]) -> Result<()> {
     }
 }
 
-/// What a setting is that older models did not have, so that their bytes stay what they were.
-pub(crate) fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
 fn check_up_to_1000(name: &str, value: f64) -> Result<()> {
     match (0.0..=1e3).contains(&value) {
         true => Ok(()),
@@ -476,19 +482,20 @@ fn check_up_to_1000(name: &str, value: f64) -> Result<()> {
     }
 }
 
-/// Scores of longer spans would cost more than they could tell.
-pub(crate) const MAX_SCORED: usize = 64;
+fn check_span_scores(width: usize, longest: usize) -> Result<()> {
+    if width > 0 {
+        check_widths(&[("span_scores", width)])?;
+    }
+    match (1..=MAX_SCORED).contains(&longest) {
+        true => Ok(()),
+        false => refuse(format!("longest_scored is {longest}"), "it is a number of words from 1 to 64"),
+    }
+}
 
 impl SpanTaggerSettings {
     fn check(&self) -> Result<()> {
         check_widths(&[("character", self.character), ("filters", self.filters)])?;
-        if self.span_scores > 0 {
-            check_widths(&[("span_scores", self.span_scores)])?;
-        }
-        if !(1..=MAX_SCORED).contains(&self.longest_scored) {
-            let problem = format!("longest_scored is {}", self.longest_scored);
-            return refuse(problem, "it is a number of words from 1 to 64");
-        }
+        check_span_scores(self.span_scores, self.longest_scored)?;
         if !(1..=2).contains(&self.layers) {
             return refuse(format!("layers is {}", self.layers), "there are 1 or 2");
         }
@@ -502,6 +509,7 @@ impl SpanTaggerSettings {
 
 impl TransformerSettings {
     fn check(&self) -> Result<()> {
+        check_span_scores(self.span_scores, self.longest_scored)?;
         check_up_to_1000("outside_penalty", self.outside_penalty)?;
         check_up_to_1000("joint_slots", self.joint_slots)?;
         let [head_rate, piece_rate] = [self.head_rate, self.piece_rate];

@@ -50,3 +50,8 @@ impl View for RawTensor {
         self.data.len()
     }
 }
+
+/// What a setting is that older models did not have, so that their bytes stay what they were.
+pub(crate) fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

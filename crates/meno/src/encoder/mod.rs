@@ -9,6 +9,7 @@ mod labels;
 #[cfg(feature = "onnx")]
 pub(crate) mod onnx;
 mod slot_gated;
+mod span_head;
 mod span_tagger;
 mod transformer;
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub(crate) use label_head::EntropyLoss;
 pub(crate) use labels::{LabelTagger, Labelled, Reading};
 pub use slot_gated::{SlotGated, SlotGatedShape, Workspace};
 pub(crate) use slot_gated::{SlotGatedEncoder, SlotGatedSession};
+pub(crate) use span_head::MAX_SCORED;
 pub(crate) use span_tagger::{SpanTagger, SpanTaggerShape, TaggerWorkspace};
 pub(crate) use span_tagger::{SpanTaggerEncoder, SpanTaggerSession};
 pub(crate) use transformer::{Int8Weights, TransformerEncoder, TransformerSession};

@@ -41,7 +41,7 @@ impl Model {
     fn onnx_files(&self) -> Result<Vec<(&'static str, Vec<u8>)>> {
         let (graph, architecture) = match &self.encoder {
             Encoder::SlotGated(encoder) => (networks::slot_gated(encoder), SLOT_GATED),
-            Encoder::SpanTagger(encoder) if encoder.network.longest() > 0 => {
+            Encoder::SpanTagger(encoder) if encoder.network.heads().longest() > 0 => {
                 return Err(Error::Setting {
                     problem: "the model scores whole spans, which is not written as ONNX".to_owned(),
                     hint: "export a model that was trained with span_scores = 0".to_owned(),

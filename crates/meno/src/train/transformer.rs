@@ -48,6 +48,8 @@ pub(super) fn shape(
         slots: features.labels.paired_slots().len(),
         intents: features.intents.len(),
         labels,
+        spans: tagger.span_scores,
+        longest: if tagger.span_scores > 0 { tagger.longest_scored } else { 0 },
     }
     .shortened();
     match shape.check() {

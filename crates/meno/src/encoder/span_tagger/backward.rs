@@ -1,10 +1,33 @@
 //! The backward pass: from the gradient of the logits to those of activations and parameters.
 
 use super::{SpanTagger, TaggerWorkspace, WINDOW};
+use crate::encoder::heads::Answer;
 use crate::kernel::{Kernels, Start};
-use crate::nn::{Rows, RowsMut, row_of, scale_rows};
+use crate::nn::{LossWeights, Rows, RowsMut, row_of, scale_rows};
 
 impl SpanTagger {
+    /// The loss of the last forward pass, and in place of the logits its gradient.
+    ///
+    /// Minus the log likelihood of the boundaries and, in a span, the cross entropy of the slot are averaged over the words of an
+    /// utterance.
+    pub(crate) fn loss<'a>(
+        &self,
+        kernels: Kernels,
+        parameters: &[f32],
+        answers: impl Iterator<Item = (&'a [u32], u32)>,
+        weights: LossWeights,
+        w: &mut TaggerWorkspace,
+    ) -> f64 {
+        let matrices = self.layout.matrices();
+        let d_vectors = w.d_vectors.clear(self.layout.dense() - matrices);
+        let answers = answers.enumerate().map(|(utterance, (labels, intent))| {
+            let words = w.batch.rows(utterance);
+            let slot_weight = weights.slots / words.len() as f32;
+            Answer { words, labels, intent, slot_weight, intent_weight: weights.intent }
+        });
+        self.heads.loss(kernels, parameters, answers, &mut w.heads, (matrices, d_vectors))
+    }
+
     /// The gradients of activations and vectors of what [`SpanTagger::loss`] left; those of the matrices are
     /// `products`, those of the embeddings `d_words`.
     pub(crate) fn backward(
@@ -39,18 +62,9 @@ impl SpanTagger {
         }
         self.spell_backward(kernels, transposed, w);
         let d_filtered = Rows { data: &w.d_filtered, n: self.windows(w).n, row: self.shape.filters };
-        let head = |head: super::Linear, dy, n| (head, Rows { data: dy, n, row: head.weight.width() });
-        let heads = [
-            self.lstm.d_gates(&w.batch, &w.lstm),
-            head(self.boundary, &w.boundary_logits, n),
-            head(self.slot, &w.slot_logits, n),
-            head(self.intent, &w.intent_logits, w.batch.len()),
-            (self.filters, d_filtered),
-        ];
         let upper = self.upper.iter().map(|upper| upper.d_gates(&w.batch, &w.upper));
-        let spans = self.spans.iter().map(|head| (head.parts, head.d_parts(n, &w.spans)));
         for (linear, dy) in
-            heads.into_iter().chain(upper).chain(spans).filter(|(linear, _)| linear.weight.columns() > 0)
+            [self.lstm.d_gates(&w.batch, &w.lstm), (self.filters, d_filtered)].into_iter().chain(upper)
         {
             linear.backward_bias(kernels, dy, self.layout.matrices(), &mut w.d_vectors);
         }
@@ -60,9 +74,8 @@ impl SpanTagger {
         let (width, row, n) = (self.width(), row_of(self.width()), w.batch.words());
         let input_row = row_of(3 * width);
         let d_input = w.d_intent_input.reserve(w.batch.len() * input_row);
-        let d_logits = Rows { data: &w.intent_logits, n: w.batch.len(), row: self.intent.weight.width() };
         let to = RowsMut { data: &mut *d_input, row: input_row };
-        self.intent.backward_input(kernels, transposed, d_logits, to, Start::Zero);
+        self.heads.utterances_backward(kernels, transposed, &w.heads, to);
         let d_out = w.d_out.reserve(n * row);
         for (utterance, d_input) in d_input.chunks_exact(input_row).enumerate() {
             let rows = w.batch.rows(utterance);
@@ -73,20 +86,8 @@ impl SpanTagger {
                 kernels.add_scaled(share, &d_input[..width], to);
             }
         }
-        for (head, d_logits) in [(self.boundary, &w.boundary_logits), (self.slot, &w.slot_logits)] {
-            let d_logits = Rows { data: d_logits, n, row: head.weight.width() };
-            head.backward_input(
-                kernels,
-                transposed,
-                d_logits,
-                RowsMut { data: &mut *d_out, row },
-                Start::Sum,
-            );
-        }
-        if let Some(head) = &self.spans {
-            let d_parts = head.d_parts(n, &w.spans);
-            head.parts.backward_input(kernels, transposed, d_parts, RowsMut { data: d_out, row }, Start::Sum);
-        }
+        let (to, vectors) = (RowsMut { data: d_out, row }, (self.layout.matrices(), &mut w.d_vectors[..]));
+        self.heads.words_backward(kernels, transposed, &w.heads, (to, Start::Sum), vectors);
     }
 
     /// From the gradient of the input to those of filters and characters.

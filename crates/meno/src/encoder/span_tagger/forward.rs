@@ -217,17 +217,7 @@ impl SpanTagger {
         }
         let out = Rows { data: out, n, row };
         let input = Rows { data: input, n: w.batch.len(), row: input_row };
-        for (head, x, logits) in [
-            (self.boundary, out, &mut w.boundary_logits),
-            (self.slot, out, &mut w.slot_logits),
-            (self.intent, input, &mut w.intent_logits),
-        ] {
-            let row = head.weight.width();
-            let logits = logits.reserve(x.n * row);
-            head.forward(kernels, parameters, x, RowsMut { data: logits, row });
-        }
-        if let Some(head) = &self.spans {
-            head.forward(kernels, parameters, out, &w.batch, &mut w.spans);
-        }
+        let words_of = (0..w.batch.len()).map(|utterance| w.batch.rows(utterance));
+        self.heads.forward(kernels, parameters, (out, input), words_of, &mut w.heads);
     }
 }

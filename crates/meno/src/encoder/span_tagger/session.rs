@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{PreparedTagger, SpanTagger, TaggerWorkspace};
-use crate::emissions::{Emissions, Logits, SpanScores, Tags};
+use crate::emissions::{Emissions, Tags};
 use crate::encoder::Once;
 use crate::features::{Form, Token};
 use crate::kernel::Kernels;
@@ -42,12 +42,7 @@ pub(crate) struct SpanTaggerSession {
 
 impl SpanTaggerSession {
     pub(crate) fn new(encoder: Arc<SpanTaggerEncoder>, kernels: Kernels) -> Self {
-        let tags = Tags::Spans {
-            boundaries: Vec::new(),
-            transitions: encoder.network.transitions(&encoder.parameters),
-            slots: Logits::default(),
-            spans: SpanScores { longest: encoder.network.longest(), scores: Vec::new() },
-        };
+        let tags = encoder.network.heads().tags(&encoder.parameters);
         SpanTaggerSession {
             prepared: encoder.prepare(kernels),
             encoder,
@@ -70,9 +65,10 @@ impl SpanTaggerSession {
         let SpanTaggerEncoder { network, parameters, .. } = &*self.encoder;
         let w = &mut self.workspace;
         network.infer(self.kernels, parameters, &self.prepared, utterances, w);
-        let (mut boundary_logits, mut slot_logits) = (network.boundary_logits(w), network.slot_logits(w));
-        let mut span_scores = network.span_scores(w);
-        for (utterance, intent_logits) in network.intent_logits(w).enumerate() {
+        let (heads, state) = (network.heads(), &w.heads);
+        let (mut boundary_logits, mut slot_logits) = (heads.boundary_logits(state), heads.slot_logits(state));
+        let mut span_scores = heads.span_scores(state);
+        for (utterance, intent_logits) in heads.intent_logits(state).enumerate() {
             let n_words = utterances[utterance].0.len();
             self.emissions.intents.clear();
             self.emissions.intents.extend_from_slice(intent_logits);

@@ -169,9 +169,10 @@ fn check_bits(network: &SpanTagger) {
 
 fn check_alone_and_in_a_batch(network: &SpanTagger, parameters: &[f32]) {
     let bits = |network: &SpanTagger, w: &TaggerWorkspace, skip: usize, n: usize| -> Vec<u32> {
-        let boundaries = network.boundary_logits(w).skip(skip).take(n).flatten();
-        let slots = network.slot_logits(w).skip(skip).take(n).flatten().copied();
-        let (longest, scores) = (network.longest(), network.span_scores(w));
+        let (heads, state) = (network.heads(), &w.heads);
+        let boundaries = heads.boundary_logits(state).skip(skip).take(n).flatten();
+        let slots = heads.slot_logits(state).skip(skip).take(n).flatten().copied();
+        let (longest, scores) = (heads.longest(), heads.span_scores(state));
         let spans = scores.iter().skip(skip * longest).take(n * longest).copied();
         boundaries.chain(slots).chain(spans).map(f32::to_bits).collect()
     };
@@ -196,7 +197,9 @@ fn check_alone_and_in_a_batch(network: &SpanTagger, parameters: &[f32]) {
                 bits(network, &inferred, 0, n_words),
                 "{kernels:?}"
             );
-            let intents = |w| network.intent_logits(w).flatten().map(|x| x.to_bits()).collect::<Vec<_>>();
+            let intents = |w: &TaggerWorkspace| {
+                network.heads().intent_logits(&w.heads).flatten().map(|x| x.to_bits()).collect::<Vec<_>>()
+            };
             assert_eq!(intents(&together), intents(&inferred), "{kernels:?}");
         }
         let prepared = [0, 10, 30].map(|n| network.prepare(parameters, n));
@@ -248,7 +251,7 @@ fn span_tagger_agrees_with_jax() {
         let of_name = golden.tensors.iter().find(|golden| golden.name == name).expect("named alike");
         fill(&mut parameters, tensor, &of_name.formula.values());
     }
-    network.pad(&mut parameters);
+    network.heads().pad(&mut parameters);
     let vectors = golden.vectors.values();
     let vectors = vectors.chunks_exact(golden.sizes.vector);
     let utterances = Utterances {
@@ -272,8 +275,9 @@ fn span_tagger_agrees_with_jax() {
         let mut w = TaggerWorkspace::default();
         let tokens = utterances.tokens.iter().map(Vec::as_slice);
         network.forward(kernels, &parameters, tokens, &utterances.forms, None, &mut w);
-        let (mut boundaries, mut slots) = (network.boundary_logits(&w), network.slot_logits(&w));
-        for (i, (tokens, intent)) in utterances.tokens.iter().zip(network.intent_logits(&w)).enumerate() {
+        let heads = network.heads();
+        let (mut boundaries, mut slots) = (heads.boundary_logits(&w.heads), heads.slot_logits(&w.heads));
+        for (i, (tokens, intent)) in utterances.tokens.iter().zip(heads.intent_logits(&w.heads)).enumerate() {
             let of_boundaries: Vec<f32> = boundaries.by_ref().take(tokens.len()).flatten().collect();
             golden.place_logits[i].check(&format!("{kernels:?}, boundaries of {i}"), &of_boundaries);
             let of_slots: Vec<f32> = slots.by_ref().take(tokens.len()).flatten().copied().collect();

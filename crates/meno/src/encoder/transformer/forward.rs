@@ -51,7 +51,8 @@ impl TransformerTagger {
         let hidden = self.shape.encoder.hidden;
         let words = Rows { data: &w.words, n: w.firsts.len(), row: row_of(hidden) };
         let utterances = Rows { data: &w.utterances, n: w.batch.len(), row: row_of(2 * hidden) };
-        self.heads.forward(pass.kernels, pass.parameters, words, utterances, &mut w.heads);
+        let words_of = w.word_starts.windows(2).map(|words| words[0]..words[1]);
+        self.heads.forward(pass.kernels, pass.parameters, (words, utterances), words_of, &mut w.heads);
     }
 
     /// `norm(piece + position + type)`, dropout.

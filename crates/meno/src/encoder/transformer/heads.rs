@@ -1,7 +1,9 @@
 //! What a transformer ends in: heads that find spans, or, in the way of the paper, a softmax over the labels of a word.
 
 use super::TransformerTaggerShape;
-use crate::encoder::heads::{Answer, SpanHeads, SpanHeadsState};
+use std::ops::Range;
+
+use crate::encoder::heads::{Answer, HeadSizes, SpanHeads, SpanHeadsState};
 use crate::encoder::label_head::{EntropyLoss, LabelHead, LabelState};
 use crate::kernel::{Buffer, Kernels, Start, padded};
 use crate::nn::{Layout, Linear, PADDING, Product, Rows, RowsMut, Tensor, cross_entropy};
@@ -43,7 +45,8 @@ impl Heads {
     pub(super) fn matrices(layout: &mut Layout, shape: &TransformerTaggerShape) -> Self {
         let (hidden, intents) = (shape.encoder.hidden, shape.intents);
         let Some(labels) = shape.labels else {
-            return Heads::Spans(SpanHeads::matrices(layout, hidden, 2 * hidden, [shape.slots, intents]));
+            let sizes = HeadSizes { slots: shape.slots, intents, spans: shape.scored_spans() };
+            return Heads::Spans(SpanHeads::matrices(layout, hidden, 2 * hidden, sizes));
         };
         let mut matrix =
             |name, rows, columns| Linear { weight: layout.matrix(name, rows, columns), bias: None };
@@ -68,7 +71,7 @@ impl Heads {
     /// The matrices in the order of their layout.
     pub(super) fn weights(&self) -> Vec<Tensor> {
         match self {
-            Heads::Spans(heads) => heads.weights().to_vec(),
+            Heads::Spans(heads) => heads.weights().collect(),
             Heads::Labels(LabelHeads { label, intent }) => {
                 [label.linear.weight, intent.weight].into_iter().chain(label.calibration).collect()
             }
@@ -103,17 +106,19 @@ impl Heads {
         }
     }
 
-    /// Logits of the rows of words and of those of utterances; they stay in the state.
+    /// Logits of the rows of words and of those of utterances, each of which has some of the former; they stay in the state.
     pub(super) fn forward(
         &self,
         kernels: Kernels,
         parameters: &[f32],
-        words: Rows<'_>,
-        utterances: Rows<'_>,
+        (words, utterances): (Rows<'_>, Rows<'_>),
+        words_of: impl Iterator<Item = Range<usize>>,
         state: &mut HeadsState,
     ) {
         match self {
-            Heads::Spans(heads) => heads.forward(kernels, parameters, words, utterances, &mut state.spans),
+            Heads::Spans(heads) => {
+                heads.forward(kernels, parameters, (words, utterances), words_of, &mut state.spans);
+            }
             Heads::Labels(LabelHeads { label, intent }) => {
                 let state = &mut state.labels;
                 (state.n_words, state.n_utterances) = (words.n, utterances.n);
@@ -146,8 +151,9 @@ impl Heads {
     ) {
         let LabelHeads { label, intent } = match self {
             Heads::Spans(heads) => {
-                let (to, vectors) = ((d_words, d_utterances), (matrices, d_vectors));
-                return heads.backward(kernels, transposed, &state.spans, to, vectors);
+                heads.utterances_backward(kernels, transposed, &state.spans, d_utterances);
+                let (to, vectors) = ((d_words, Start::Zero), (matrices, d_vectors));
+                return heads.words_backward(kernels, transposed, &state.spans, to, vectors);
             }
             Heads::Labels(heads) => heads,
         };
@@ -177,7 +183,7 @@ impl Heads {
         state: &'s HeadsState,
     ) -> Vec<Product<'s>> {
         match self {
-            Heads::Spans(heads) => heads.products(words, utterances, &state.spans).to_vec(),
+            Heads::Spans(heads) => heads.products(words, utterances, &state.spans).collect(),
             Heads::Labels(LabelHeads { label, intent }) => {
                 let (of_label, calibration) = label.products(words, &state.labels.label);
                 let (_, dy) = self.d_logits(label, intent, &state.labels);

@@ -23,6 +23,7 @@ mod weights;
 
 use super::heads::SpanHeads;
 use super::label_head::LabelHead;
+use super::span_head::SpanHeadShape;
 use crate::features::MAX_PIECES;
 use crate::kernel::{Buffer, LANES};
 use crate::nn::{
@@ -30,7 +31,7 @@ use crate::nn::{
 };
 use crate::pretrained::TransformerShape;
 use crate::random::Random;
-use crate::tensors::check_widths;
+use crate::tensors::{check_widths, is_zero};
 use heads::{Heads, HeadsState, LabelHeads};
 use layer::{Layer, LayerScratch, LayerState};
 
@@ -51,6 +52,12 @@ pub(crate) struct TransformerTaggerShape {
     /// Labels, if it labels words and does not find spans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<Labels>,
+    /// Width of the head that scores whole spans; 0 if there is none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spans: usize,
+    /// The most words of a span that it scores.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub longest: usize,
 }
 
 /// What a tagger that labels words has in place of slots.
@@ -72,10 +79,16 @@ impl TransformerTaggerShape {
         self
     }
 
+    /// The head that scores whole spans.
+    fn scored_spans(&self) -> SpanHeadShape {
+        SpanHeadShape { width: self.spans, longest: self.longest }
+    }
+
     /// Refuses what the kernels cannot work on, or what would not read a single word.
     pub(crate) fn check(&self) -> Result<(), String> {
         let TransformerShape { hidden, heads, positions, layers, intermediate, .. } = self.encoder;
         check_widths(&[("hidden", hidden), ("intermediate", intermediate)], MAX_WIDTH)?;
+        self.scored_spans().check()?;
         if heads == 0 || !hidden.is_multiple_of(heads) || !(hidden / heads).is_multiple_of(LANES) {
             return Err(format!("{heads} attention heads of {hidden}: heads are multiples of {LANES} wide"));
         }

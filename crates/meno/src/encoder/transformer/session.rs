@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::weights::{Bf16Weights, Weights};
 use super::{Heads, Int8Weights, Sequence, TransformerTagger, TransformerWorkspace};
-use crate::emissions::{Emissions, Logits, SpanScores, Tags};
+use crate::emissions::{Emissions, Logits, Tags};
 use crate::encoder::label_head::{Calibration, LabelHead, PreparedHead};
 use crate::encoder::labels::take;
 use crate::features::{Features, Form, Token};
@@ -91,12 +91,7 @@ impl TransformerEncoder {
 
     fn tags(&self) -> Tags {
         match self.network.spans() {
-            Some(heads) => Tags::Spans {
-                boundaries: Vec::new(),
-                transitions: heads.transitions(&self.parameters),
-                slots: Logits::default(),
-                spans: SpanScores::default(),
-            },
+            Some(heads) => heads.tags(&self.parameters),
             None => Tags::default(),
         }
     }
@@ -156,7 +151,8 @@ impl TransformerSession {
         }
         let n = w.firsts.len();
         match (tags, &network.heads, &self.prepared) {
-            (Tags::Spans { boundaries, slots, .. }, Heads::Spans(heads), _) => {
+            (Tags::Spans { boundaries, slots, spans, .. }, Heads::Spans(heads), _) => {
+                spans.scores.extend_from_slice(heads.span_scores(&w.heads.spans));
                 boundaries.extend(heads.boundary_logits(&w.heads.spans));
                 slots.extend(heads.slot_logits(&w.heads.spans));
             }
@@ -177,8 +173,9 @@ impl Emissions {
     fn clear(&mut self, network: &TransformerTagger) {
         self.intents.clear();
         match &mut self.tags {
-            Tags::Spans { boundaries, slots, .. } => {
+            Tags::Spans { boundaries, slots, spans, .. } => {
                 boundaries.clear();
+                spans.scores.clear();
                 slots.clear(network.shape().slots);
             }
             Tags::Labels { logits, concentrations } => {

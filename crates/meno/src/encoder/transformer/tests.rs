@@ -271,40 +271,55 @@ fn transformer_agrees_with_finite_differences() {
     }
 }
 
-/// The same with a label for each word in place of spans.
+/// The same with a label for each word in place of spans, and with scores of whole spans.
 #[test]
-fn labels_of_a_transformer_agree_with_finite_differences() {
-    let golden = GoldenTransformer::read();
-    let labels = Some(Labels { n: 1 + 2 * golden.shape.slots, is_calibrated: false });
-    let network = TransformerTagger::new(TransformerTaggerShape { labels, ..golden.shape });
-    let mut random = Random::new(5);
-    let mut parameters = network.initial(&mut random);
-    for (_, tensor) in network.layout().tensors() {
-        let noisy: Vec<f32> = parameters.values(tensor).iter().map(|x| x + 0.2 * random.normal()).collect();
-        fill(&mut parameters, tensor, &noisy);
-    }
-    network.pad(&mut parameters);
-    let utterances = random_utterances(&[6, 3, 1], &golden.shape, &mut Random::new(4));
-    for kernels in variants() {
-        let w = utterances.passed(&network, kernels, &parameters, false);
-        let gradient = gradient(&network, kernels, &w);
-        let mut w = TransformerWorkspace::default();
-        let loss = |parameters: &Parameters| utterances.loss(&network, kernels, parameters, false, &mut w);
-        check_gradient(&format!("{kernels:?}"), &network, &parameters, &gradient, |_| false, loss);
+fn other_heads_of_a_transformer_agree_with_finite_differences() {
+    let shape = GoldenTransformer::read().shape;
+    let labels = Some(Labels { n: 1 + 2 * shape.slots, is_calibrated: false });
+    for shape in [
+        TransformerTaggerShape { labels, ..shape },
+        TransformerTaggerShape { spans: 16, longest: 3, ..shape },
+    ] {
+        let (network, mut random, mut sign) = (TransformerTagger::new(shape), Random::new(5), -1.0);
+        let mut parameters = network.initial(&mut random);
+        for (name, tensor) in network.layout().tensors() {
+            let noisy = |x: f32| match name {
+                // Half of the units have a slope, the others none, and no step changes which.
+                "span.bias" => {
+                    sign = -sign;
+                    sign
+                }
+                _ => x + 0.2 * random.normal(),
+            };
+            let noisy: Vec<f32> = parameters.values(tensor).into_iter().map(noisy).collect();
+            fill(&mut parameters, tensor, &noisy);
+        }
+        network.pad(&mut parameters);
+        let utterances = random_utterances(&[6, 3, 1], &shape, &mut Random::new(4));
+        for kernels in variants() {
+            let w = utterances.passed(&network, kernels, &parameters, false);
+            let gradient = gradient(&network, kernels, &w);
+            let mut w = TransformerWorkspace::default();
+            let loss =
+                |parameters: &Parameters| utterances.loss(&network, kernels, parameters, false, &mut w);
+            check_gradient(&format!("{kernels:?}"), &network, &parameters, &gradient, |_| false, loss);
+        }
     }
 }
 
 /// What is said about an utterance does not depend on what else is in the batch.
 #[test]
 fn transformer_alone_and_in_a_batch_gives_the_same_bits() {
-    let golden = GoldenTransformer::read();
-    let (network, parameters) = golden.network();
-    let utterances = random_utterances(&[13, 9, 9, 5, 4, 2, 1], &golden.shape, &mut Random::new(7));
+    let shape = TransformerTaggerShape { spans: 16, longest: 3, ..GoldenTransformer::read().shape };
+    let network = TransformerTagger::new(shape);
+    let parameters = network.initial(&mut Random::new(8));
+    let utterances = random_utterances(&[13, 9, 9, 5, 4, 2, 1], &shape, &mut Random::new(7));
     let bits = |w: &TransformerWorkspace, skip: usize, n: usize| -> Vec<u32> {
         let heads = network.spans().expect("it finds spans");
         let boundaries = heads.boundary_logits(&w.heads.spans).skip(skip).take(n).flatten();
         let slots = heads.slot_logits(&w.heads.spans).skip(skip).take(n).flatten().copied();
-        boundaries.chain(slots).map(f32::to_bits).collect()
+        let spans = heads.span_scores(&w.heads.spans)[skip * shape.longest..][..n * shape.longest].iter();
+        boundaries.chain(slots).chain(spans.copied()).map(f32::to_bits).collect()
     };
     for kernels in variants() {
         let (mut together, mut alone) = (TransformerWorkspace::default(), TransformerWorkspace::default());

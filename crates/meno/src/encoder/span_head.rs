@@ -7,9 +7,11 @@
 //! of the words `i..j`; `L` and `R` see the words on both sides, where there are any. Spans of more words than the longest that is
 //! scored have 0.
 
-use super::SpanTaggerShape;
+use std::ops::Range;
+
 use crate::kernel::{Buffer, Kernels};
-use crate::nn::{Batch, Layout, Linear, Rows, RowsMut, Tensor};
+use crate::nn::{Layout, Linear, Rows, RowsMut, Tensor};
+use crate::tensors::check_widths;
 
 /// What a word gives to the spans that begin with it, end with it, hold it, follow it and precede it, side by side.
 const PARTS: usize = 5;
@@ -19,16 +21,48 @@ const MEAN: usize = 2;
 const LEFT: usize = 3;
 const RIGHT: usize = 4;
 
+const MAX_WIDTH: usize = 4096;
+
+/// Scores of longer spans would cost more than they could tell.
+pub(crate) const MAX_SCORED: usize = 64;
+
 /// Numbers that are worked on together.
 const LANES: usize = 16;
+
+/// The sizes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SpanHeadShape {
+    /// Numbers that enter `v`, a multiple of 16; 0 if there is no such head.
+    pub width: usize,
+    /// The most words of a span that it scores.
+    pub longest: usize,
+}
+
+impl SpanHeadShape {
+    /// Refuses what the kernels cannot work on.
+    pub(crate) fn check(self) -> Result<(), String> {
+        if self.width > 0 {
+            check_widths(&[("spans", self.width)], MAX_WIDTH)?;
+        }
+        let scored = if self.width > 0 { 1..=MAX_SCORED } else { 0..=0 };
+        match scored.contains(&self.longest) {
+            true => Ok(()),
+            false => Err(format!("spans of up to {} words have a score", self.longest)),
+        }
+    }
+}
 
 /// Where the parameters lie.
 #[derive(Clone, Debug)]
 pub(super) struct SpanHead {
     /// `[B E M L R]`
     pub parts: Linear,
-    width: usize,
-    pub longest: usize,
+    shape: SpanHeadShape,
+    vectors: Option<SpanVectors>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SpanVectors {
     lengths: Tensor,
     out: Tensor,
     prior: Tensor,
@@ -37,6 +71,8 @@ pub(super) struct SpanHead {
 /// Activations and gradients.
 #[derive(Default)]
 pub(super) struct SpanHeadState {
+    /// The words of each utterance.
+    utterances: Vec<Range<usize>>,
     /// The parts of each word, after the backward pass their gradients.
     pub parts: Buffer,
     /// Of each word the scores of the spans that begin with it, by length.
@@ -54,58 +90,71 @@ pub(super) struct SpanHeadState {
 }
 
 impl SpanHead {
-    /// The matrix, if the network has such a head; it comes before all vectors.
-    pub(super) fn matrix(layout: &mut Layout, shape: SpanTaggerShape) -> Option<Linear> {
-        let columns = PARTS * shape.spans;
-        (columns > 0)
-            .then(|| Linear { weight: layout.matrix("span.parts", 2 * shape.hidden, columns), bias: None })
+    /// The matrix, if there is to be such a head; [`SpanHead::vectors`] follows when all matrices of the network have been laid out.
+    pub(super) fn matrix(layout: &mut Layout, word: usize, shape: SpanHeadShape) -> Option<Self> {
+        let columns = PARTS * shape.width;
+        (columns > 0).then(|| SpanHead {
+            parts: Linear { weight: layout.matrix("span.parts", word, columns), bias: None },
+            shape,
+            vectors: None,
+        })
     }
 
-    /// The head with its vectors.
-    pub(super) fn new(layout: &mut Layout, shape: SpanTaggerShape, parts: Linear) -> Self {
-        let (width, longest) = (shape.spans, shape.longest);
-        SpanHead {
-            parts: Linear { bias: Some(layout.vector("span.bias", PARTS * width)), ..parts },
-            width,
-            longest,
+    /// Lays out the vectors.
+    pub(super) fn vectors(&mut self, layout: &mut Layout) {
+        let SpanHeadShape { width, longest } = self.shape;
+        self.parts.bias = Some(layout.vector("span.bias", PARTS * width));
+        self.vectors = Some(SpanVectors {
             lengths: layout.vector("span.lengths", longest * width),
             out: layout.vector("span.out", width),
             prior: layout.vector("span.prior", longest),
-        }
+        });
     }
 
-    /// The scores of all spans of a batch.
+    /// The most words of a span that it scores.
+    pub(super) fn longest(&self) -> usize {
+        self.shape.longest
+    }
+
+    fn tensors(&self) -> SpanVectors {
+        self.vectors.expect("laid out with the network")
+    }
+
+    /// The scores of all spans of a batch, in which each utterance has some of the rows.
     pub(super) fn forward(
         &self,
         kernels: Kernels,
         parameters: &[f32],
-        out: Rows<'_>,
-        batch: &Batch,
+        words: Rows<'_>,
+        utterances: impl Iterator<Item = Range<usize>>,
         state: &mut SpanHeadState,
     ) {
         let row = self.parts.weight.width();
-        let parts = state.parts.reserve(out.n * row);
-        self.parts.forward(kernels, parameters, out, RowsMut { data: parts, row });
-        state.edges.iter_mut().for_each(|edges| cleared(edges, out.n * self.width));
-        cleared(&mut state.scores, out.n * self.longest);
-        let (v, prior) = (self.out.of(parameters), self.prior.of(parameters));
-        for utterance in 0..batch.len() {
-            let rows = batch.rows(utterance);
+        let parts = state.parts.reserve(words.n * row);
+        self.parts.forward(kernels, parameters, words, RowsMut { data: parts, row });
+        state.edges.iter_mut().for_each(|edges| cleared(edges, words.n * self.shape.width));
+        cleared(&mut state.scores, words.n * self.shape.longest);
+        let SpanVectors { out, prior, .. } = self.tensors();
+        let (v, prior) = (out.of(parameters), prior.of(parameters));
+        state.utterances.clear();
+        for rows in utterances {
+            state.utterances.push(rows.clone());
             self.sum_edges(rows.clone(), state);
             for start in rows.clone() {
                 state.sum.clear();
-                state.sum.resize(self.width, 0.0);
-                for len in 1..=self.longest.min(rows.end - start) {
+                state.sum.resize(self.shape.width, 0.0);
+                for len in 1..=self.shape.longest.min(rows.end - start) {
                     self.enter(parameters, start, len, state);
-                    state.scores[start * self.longest + len - 1] = prior[len - 1] + dot(&state.hidden, v);
+                    state.scores[start * self.shape.longest + len - 1] =
+                        prior[len - 1] + dot(&state.hidden, v);
                 }
             }
         }
     }
 
     /// What words and those beside them give to the spans that begin and end with them.
-    fn sum_edges(&self, rows: std::ops::Range<usize>, state: &mut SpanHeadState) {
-        let width = self.width;
+    fn sum_edges(&self, rows: Range<usize>, state: &mut SpanHeadState) {
+        let width = self.shape.width;
         let part = |word: usize, part: usize| &state.parts[self.part(word, part)];
         let [begins, ends] = &mut state.edges;
         for i in rows.clone() {
@@ -122,19 +171,20 @@ impl SpanHead {
     }
 
     /// Where a part of a word lies.
-    fn part(&self, word: usize, part: usize) -> std::ops::Range<usize> {
-        let start = word * self.parts.weight.width() + part * self.width;
-        start..start + self.width
+    fn part(&self, word: usize, part: usize) -> Range<usize> {
+        let start = word * self.parts.weight.width() + part * self.shape.width;
+        start..start + self.shape.width
     }
 
     /// What enters `v` for a span; the spans of fewer words that begin with the same word came before.
     fn enter(&self, parameters: &[f32], start: usize, len: usize, state: &mut SpanHeadState) {
-        let (width, last) = (self.width, start + len - 1);
+        let (width, last) = (self.shape.width, start + len - 1);
         add(&state.parts[self.part(last, MEAN)], &mut state.sum);
         let share = 1.0 / len as f32;
         let [begin, end] =
             [(0, start), (1, last)].map(|(edge, word)| &state.edges[edge][word * width..][..width]);
-        let (length, sum) = (&self.lengths.of(parameters)[(len - 1) * width..][..width], &state.sum[..width]);
+        let (length, sum) =
+            (&self.tensors().lengths.of(parameters)[(len - 1) * width..][..width], &state.sum[..width]);
         state.hidden.resize(width, 0.0);
         let hidden = &mut state.hidden[..width];
         for k in 0..width {
@@ -147,19 +197,18 @@ impl SpanHead {
     pub(super) fn backward(
         &self,
         parameters: &[f32],
-        batch: &Batch,
         matrices: usize,
         state: &mut SpanHeadState,
         d_vectors: &mut [f32],
     ) {
-        let (width, n) = (self.width, batch.words());
+        let (width, n) = (self.shape.width, state.d_scores.len() / self.shape.longest);
         state.d_edges.iter_mut().for_each(|edges| cleared(edges, n * width));
         cleared(&mut state.d_mean, n * width);
-        cleared(&mut state.d_hidden, self.longest * width);
-        for utterance in 0..batch.len() {
-            let rows = batch.rows(utterance);
+        cleared(&mut state.d_hidden, self.shape.longest * width);
+        let utterances = std::mem::take(&mut state.utterances);
+        for rows in &utterances {
             for start in rows.clone() {
-                let most = self.longest.min(rows.end - start);
+                let most = self.shape.longest.min(rows.end - start);
                 state.sum.fill(0.0);
                 for len in 1..=most {
                     self.enter(parameters, start, len, state);
@@ -173,8 +222,9 @@ impl SpanHead {
                     add(&state.sum, &mut state.d_mean[last * width..][..width]);
                 }
             }
-            self.edges_backward(rows, state);
+            self.edges_backward(rows.clone(), state);
         }
+        state.utterances = utterances;
     }
 
     fn span_backward(
@@ -186,13 +236,15 @@ impl SpanHead {
         state: &mut SpanHeadState,
         d_vectors: &mut [f32],
     ) {
-        let (width, last) = (self.width, start + len - 1);
-        let d = state.d_scores[start * self.longest + len - 1];
-        let [lengths, out, prior] = [self.lengths, self.out, self.prior].map(|tensor| tensor.after(matrices));
+        let (width, last) = (self.shape.width, start + len - 1);
+        let d = state.d_scores[start * self.shape.longest + len - 1];
+        let SpanVectors { lengths, out, prior } = self.tensors();
+        let v = out.of(parameters);
+        let [lengths, out, prior] = [lengths, out, prior].map(|tensor| tensor.after(matrices));
         prior.of_mut(d_vectors)[len - 1] += d;
         add_scaled(d, &state.hidden, &mut out.of_mut(d_vectors)[..width]);
         let d_hidden = &mut state.d_hidden[(len - 1) * width..][..width];
-        for ((d_hidden, v), &hidden) in d_hidden.iter_mut().zip(self.out.of(parameters)).zip(&state.hidden) {
+        for ((d_hidden, v), &hidden) in d_hidden.iter_mut().zip(v).zip(&state.hidden) {
             *d_hidden = if hidden > 0.0 { d * v } else { 0.0 };
         }
         add(d_hidden, &mut lengths.of_mut(d_vectors)[(len - 1) * width..][..width]);
@@ -201,8 +253,8 @@ impl SpanHead {
     }
 
     /// Writes the gradients of the parts of an utterance.
-    fn edges_backward(&self, rows: std::ops::Range<usize>, state: &mut SpanHeadState) {
-        let width = self.width;
+    fn edges_backward(&self, rows: Range<usize>, state: &mut SpanHeadState) {
+        let width = self.shape.width;
         let [d_begins, d_ends] = &state.d_edges;
         for i in rows.clone() {
             let follows = (i + 1 < rows.end).then_some((d_begins, i + 1));
