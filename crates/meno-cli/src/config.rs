@@ -263,7 +263,7 @@ mod tests {
         let mut changed = TrainSettings { epochs: 3, dropout: 0.25, seed: 9, ..TrainSettings::default() };
         if let Architecture::SpanTagger(tagger) = &mut changed.architecture {
             tagger.vectors = false;
-            tagger.span_scores = 32;
+            tagger.span_scores = 0;
             tagger.replacement.open = Some(vec!["a \"b\"".to_owned()]);
         }
         for settings in
