@@ -179,8 +179,8 @@ impl Default for TransformerSettings {
             plain_rate: 0.5,
             outside_penalty: 2.0,
             joint_slots: 0.5,
-            span_scores: 0,
-            longest_scored: longest_scored(),
+            span_scores: 64,
+            longest_scored: 12,
             replacement: MentionReplacement { utterances: 0.4, ..MentionReplacement::default() },
             labels: None,
         }
@@ -338,6 +338,7 @@ impl TrainSettings {
             outside_penalty: 0.0,
             joint_slots: 0.0,
             span_scores: 0,
+            longest_scored: longest_scored(),
             replacement: MentionReplacement { utterances: 0.0, ..MentionReplacement::default() },
             labels: Some(LabelSettings { calibration }),
             ..TransformerSettings::default()
