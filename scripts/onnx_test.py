@@ -35,6 +35,12 @@ def exported(folder, answers):
         expected = [token["first_choice"] for token in answer["tokens"]]
         demand(labels == expected, f"{folder}: {words} is {labels}, not {expected}")
         demand(intent == answer["intent"]["name"], f"{folder}: {words} is {intent}, not {answer['intent']}")
+        if "boundaries" in tagger.outputs:
+            guesses = [span["guess"]["uncertainty"] for span in answer["spans"] if "guess" in span]
+            found = [span["uncertainty"] for span in tagger.spans(words, tagger.emit(words)) if not span["doubtful"]]
+            # What is nearly certain differs most: the probability is an f32 in Meno.
+            same = len(found) == len(guesses) and np.allclose(found, guesses, atol=0.01)
+            demand(same, f"{folder}: {words} has the uncertainties {found}, not {guesses}")
         n, spans = n + 1, spans + sum(label.startswith("B-") for label in labels)
     demand(n > 100 and spans > 0, f"{folder}: {n} utterances with {spans} spans show nothing")
     print(f"{folder.name}: onnx.checker passes, {n} utterances with {spans} spans have the same labels and intents")

@@ -28,17 +28,27 @@ trap 'rm -rf "$dir"' EXIT
 
 # As few steps as make a tagger that finds something: whether both run the same network does not depend on how good it is.
 # The corpus that ships is small enough for a second opinion on intents.
+check() {
+  local corpus=$1 name=$2 model
+  shift 2
+  model=$dir/$(basename "$corpus")-$name
+  "$meno" train "$corpus" "$@" --epochs 1 -o "$model.meno" >"$dir/log" 2>&1 || { cat "$dir/log" >&2; exit 1; }
+  "$meno" export "$model.meno" --onnx "$model" 2>/dev/null
+  "$meno" tag "$model.meno" "$corpus/test/seq.in" --words --json >"$model.jsonl"
+  "$venv/bin/python" scripts/onnx_test.py exported "$model" "$model.jsonl"
+}
+
 corpora=("$root/data/concepts")
 for name in atis snips; do
   if [ -d "$data/$name" ]; then corpora+=("$data/$name"); else echo "!! left out: $name, because there is no $data/$name"; fi
 done
+for width in 0 32; do
+  printf '[span_tagger]\nspan_scores = %s\n' $width >"$dir/span-scores-$width.toml"
+done
 for corpus in "${corpora[@]}"; do
-  for architecture in span-tagger slot-gated; do
-    model=$dir/$(basename "$corpus")-$architecture
-    "$meno" train "$corpus" --architecture $architecture --epochs 1 -o "$model.meno" >"$dir/log" 2>&1 || { cat "$dir/log" >&2; exit 1; }
-    "$meno" export "$model.meno" --onnx "$model" 2>/dev/null
-    "$meno" tag "$model.meno" "$corpus/test/seq.in" --words --json >"$model.jsonl"
-    "$venv/bin/python" scripts/onnx_test.py exported "$model" "$model.jsonl"
+  for form in span-scores-0 span-scores-32; do
+    check "$corpus" $form --architecture span-tagger --config "$dir/$form.toml"
   done
+  check "$corpus" slot-gated --architecture slot-gated
 done
 "$venv/bin/python" scripts/onnx_test.py wrapped "$meno" crates/meno/tests/onnx "$dir"

@@ -93,22 +93,18 @@ class Tagger:
         return labels
 
     def spans(self, words, emissions):
-        """The spans of the likeliest sequence of boundary tags, with their slots and how uncertain they are."""
+        """The likeliest spans, with their slots and how uncertain they are."""
         if "slots" not in emissions:
             return []
         boundaries, transitions = (emissions[name].astype(np.float64) for name in ("boundaries", "transitions"))
         slots = log_softmax(emissions["slots"].astype(np.float64))
-        lowered = boundaries - np.outer(emissions["outside_penalties"], [1, 0, 0])
-        tags = viterbi(lowered, transitions, self.about.get("joint_slots", 0.0) * slots)
-        marginal = span_marginals(boundaries, transitions)
+        weights = span_weights(boundaries, transitions, emissions.get("span_scores", np.zeros((len(words), 0))))
+        joint = weights + self.about.get("joint_slots", 0.0) * slot_weights(slots)
+        lowered = boundaries[:, OUTSIDE] - emissions["outside_penalties"]
+        marginal = span_marginals(boundaries[:, OUTSIDE], weights, transitions)
         doubt, threshold = self.about["doubt"], self.about["threshold"]
         found = []
-        for start in range(len(words)):
-            if tags[start] != BEGIN:
-                continue
-            end = start + 1
-            while end < len(words) and tags[end] == INSIDE:
-                end += 1
+        for start, end in likeliest_spans(lowered, joint, transitions):
             slot = int(slots[start:end].sum(axis=0).argmax())
             if found and self.joins(slot, words, found[-1], (start, end)):
                 start = found.pop()["start"]
@@ -276,54 +272,67 @@ def log_softmax(logits):
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
-def forbidden(transitions):
-    """Nothing goes on that has not begun."""
-    allowed = transitions.copy()
-    allowed[OUTSIDE, INSIDE] = -np.inf
-    return allowed
+def span_weights(boundaries, transitions, scores):
+    """What the span from each first word to each end adds to the log of a weight; `scores` are those of the shorter ones."""
+    n, longest = scores.shape
+    weights = np.full((n, n + 1), -np.inf)
+    steps = np.array([0.0, transitions[BEGIN, INSIDE], *[transitions[INSIDE, INSIDE]] * n])
+    for start in range(n):
+        logits = np.append(boundaries[start, BEGIN], boundaries[start + 1 :, INSIDE])
+        weights[start, start + 1 :] = (logits + steps[: n - start]).cumsum()
+        weights[start, start + 1 : start + 1 + longest] += scores[start, : n - start]
+    return weights
 
 
-def viterbi(logits, transitions, slots):
-    """The likeliest sequence of boundary tags with slots; before the first word is outside, and costs nothing."""
-    n_slots = slots.shape[1]
-    tag = np.repeat([OUTSIDE, BEGIN, INSIDE], [1, n_slots, n_slots])
-    slot = np.concatenate([[-1], np.tile(np.arange(n_slots), 2)])
-    logits = logits[:, tag]
-    logits[:, 1:] += np.tile(slots, 2)
-    transitions = forbidden(transitions)[np.ix_(tag, tag)]
-    transitions[(tag == INSIDE) & (slot[:, None] != slot)] = -np.inf
-    best = logits[0] + np.where(tag == INSIDE, -np.inf, 0.0)
-    origins = []
-    for row in logits[1:]:
-        ways = best[:, None] + transitions
-        origins.append(ways.argmax(axis=0))
-        best = ways.max(axis=0) + row
-    path = [int(best.argmax())]
-    for origin in reversed(origins):
-        path.append(int(origin[path[-1]]))
-    return tag[path[::-1]]
+def slot_weights(slots):
+    """The log probability of the best slot for all words of each span."""
+    n = len(slots)
+    weights = np.zeros((n, n + 1))
+    for start in range(n):
+        weights[start, start + 1 :] = slots[start:].cumsum(axis=0).max(axis=1)
+    return weights
 
 
-def span_marginals(logits, transitions):
+def sum_up(outside, spans, transitions, total):
+    """For each number of words the total of all ways through them, by the last tag, and with the step to outside or begin."""
+    n = len(outside)
+    ways, steps = np.full((n + 1, 3), -np.inf), np.zeros((n + 1, 2))
+    for end in range(1, n + 1):
+        ways[end, OUTSIDE] = steps[end - 1, OUTSIDE] + outside[end - 1]
+        ways[end, BEGIN] = steps[end - 1, BEGIN] + spans[end - 1, end]
+        ways[end, INSIDE] = total.reduce(steps[: end - 1, BEGIN] + spans[: end - 1, end], initial=-np.inf)
+        steps[end] = total.reduce(ways[end][:, None] + transitions[:, :INSIDE], axis=0)
+    return ways, steps
+
+
+def likeliest_spans(outside, spans, transitions):
+    """First word and end of each span of the likeliest way through all words."""
+    ways, steps = sum_up(outside, spans, transitions, np.maximum)
+    found, end = [], len(outside)
+    tag = ways[end].argmax()
+    while end > 0:
+        start = end - 1
+        if tag == INSIDE:
+            start = int((steps[:start, BEGIN] + spans[:start, end]).argmax())
+        if tag != OUTSIDE:
+            found.append((start, end))
+        tag = (ways[start] + transitions[:, min(tag, BEGIN)]).argmax()
+        end = start
+    return found[::-1]
+
+
+def span_marginals(outside, spans, transitions):
     """A function of start and end: how likely there is a span of exactly these words."""
-    transitions, n = forbidden(transitions), len(logits)
-    forward, backward = np.empty((n, 3)), np.zeros((n, 3))
-    forward[0] = logits[0] + np.where(np.arange(3) == INSIDE, -np.inf, 0.0)
-    for t in range(1, n):
-        forward[t] = np.logaddexp.reduce(forward[t - 1][:, None] + transitions, axis=0) + logits[t]
-    for t in reversed(range(n - 1)):
-        backward[t] = np.logaddexp.reduce(transitions + logits[t + 1] + backward[t + 1], axis=1)
-    ln_z = np.logaddexp.reduce(forward[-1])
+    ln_sum = lambda *weights: np.logaddexp.reduce(sum_up(*weights, transitions, np.logaddexp)[0][-1])
+    ln_z = ln_sum(outside, spans)
 
     def marginal(start, end):
-        ln, tag = forward[start, BEGIN], BEGIN
-        for t in range(start + 1, end):
-            ln += transitions[tag, INSIDE] + logits[t, INSIDE]
-            tag = INSIDE
-        if end < n:
-            after = transitions[tag] + logits[end] + backward[end]
-            ln += np.logaddexp(after[OUTSIDE], after[BEGIN])
-        return max(np.exp(ln - ln_z), np.finfo(np.float32).tiny)
+        # The share of the ways that have the span: in the others one of these words is outside or in another span.
+        with_it, rest = spans.copy(), outside.copy()
+        with_it[:end, start + 1 :] = -np.inf
+        with_it[start, end] = spans[start, end]
+        rest[start:end] = -np.inf
+        return max(np.exp(ln_sum(rest, with_it) - ln_z), np.finfo(np.float32).tiny)
 
     return marginal
 

@@ -41,12 +41,6 @@ impl Model {
     fn onnx_files(&self) -> Result<Vec<(&'static str, Vec<u8>)>> {
         let (graph, architecture) = match &self.encoder {
             Encoder::SlotGated(encoder) => (networks::slot_gated(encoder), SLOT_GATED),
-            Encoder::SpanTagger(encoder) if encoder.network.longest() > 0 => {
-                return Err(Error::Setting {
-                    problem: "the model scores whole spans, which is not written as ONNX".to_owned(),
-                    hint: "export a model that was trained with span_scores = 0".to_owned(),
-                });
-            }
             Encoder::SpanTagger(encoder) => (networks::span_tagger(encoder, &self.beside()), SPAN_TAGGER),
             Encoder::Transformer(_) => {
                 return Err(Error::Setting {
@@ -105,6 +99,9 @@ impl Model {
                 document["slots"] = json!(features.labels.paired_slots());
                 document["joint_slots"] = json!(self.joint_slots);
             }
+        }
+        if let Encoder::SpanTagger(encoder) = &self.encoder {
+            document["longest_scored"] = json!(encoder.network.longest());
         }
         if let Some(forms) = &features.forms {
             document["characters"] = json!({

@@ -185,8 +185,8 @@ pub(super) struct Beside<'a> {
     pub ngrams: Option<&'a Ngrams>,
 }
 
-/// `words`, `characters`, `vectors` and `ngrams` enter; `boundaries`, `transitions`, `outside_penalties`, `slots` and
-/// `intents` leave.
+/// `words`, `characters`, `vectors` and `ngrams` enter; `boundaries`, `transitions`, `outside_penalties`, `span_scores`, `slots`
+/// and `intents` leave.
 pub(super) fn span_tagger(encoder: &SpanTaggerEncoder, beside: &Beside<'_>) -> Vec<u8> {
     let SpanTaggerEncoder { network, parameters, .. } = encoder;
     let shape = network.shape();
@@ -213,6 +213,10 @@ pub(super) fn span_tagger(encoder: &SpanTaggerEncoder, beside: &Beside<'_>) -> V
     let penalties = weights.graph.floats("outside.penalties", &[penalties.len()], penalties);
     let penalties = weights.graph.node("Gather", &[&penalties, &words], &[]);
     weights.graph.output("outside_penalties", &penalties, &[WORDS]);
+    if shape.spans > 0 {
+        let scores = span_scores(&mut weights, &states, [width, shape.spans, shape.longest]);
+        weights.graph.output("span_scores", &scores, &[WORDS, Side::Of(shape.longest)]);
+    }
     // A corpus may have no slot.
     if shape.slots > 0 {
         let slots = weights.head("slot", &states, width, shape.slots);
@@ -257,6 +261,46 @@ fn characters(weights: &mut Weights<'_>, [characters, width, filters]: [usize; 3
     let axes = [("axes", Attribute::Integers(&[2])), ("keepdims", Attribute::Integer(0))];
     let highest = graph.node("ReduceMax", &[&filtered], &axes);
     graph.node("Relu", &[&highest], &[])
+}
+
+/// Of each word the scores of the spans of 1, 2, ... `longest` words that begin with it, as `SpanHead` has them; those that end
+/// after the utterance are scored as if words of zeros followed.
+fn span_scores(weights: &mut Weights<'_>, states: &Value, [width, spans, longest]: [usize; 3]) -> Value {
+    let weight = weights.tensor("span.parts", &[width, 5 * spans]);
+    let bias = weights.tensor("span.bias", &[5 * spans]);
+    let out = weights.tensor("span.out", &[spans, 1]);
+    let prior = weights.tensor("span.prior", &[longest]);
+    let lengths = weights.values("span.lengths");
+    let graph = &mut weights.graph;
+    let parts = graph.linear(states, &weight, &bias);
+    // With a row of zeros before the words and `longest + 1` after them, what a shift brings in is 0.
+    let [before, after] = [1, longest as i64 + 1];
+    let around = graph.integers(&[before, 0, after, 0]);
+    let parts = graph.node("Pad", &[&parts, &around], &[]);
+    let columns = [("axis", Attribute::Integer(1))];
+    let [begin, end, mean, left, right] = graph.nodes("Split", &[&parts], &columns);
+    // For each word the row of the one that stands so far after it.
+    let shifted = |graph: &mut Graph, rows: &Value, by: i64| {
+        let [first, last] = [before + by, by - after].map(|row| graph.integers(&[row]));
+        graph.node("Slice", &[rows, &first, &last], &[])
+    };
+    let [begin, left] = [(&begin, 0), (&left, -1)].map(|(rows, by)| shifted(graph, rows, by));
+    let mut sum = graph.float(0.0);
+    let mut scores = Vec::new();
+    for (last, length) in lengths.chunks(spans).enumerate() {
+        let length = graph.floats(&format!("span.lengths.{last}"), &[spans], length);
+        let share = graph.float(1.0 / (last + 1) as f32);
+        let last = last as i64;
+        let [end, word, right] =
+            [(&end, last), (&mean, last), (&right, last + 1)].map(|(rows, by)| shifted(graph, rows, by));
+        sum = graph.node("Add", &[&sum, &word], &[]);
+        let mean = graph.node("Mul", &[&sum, &share], &[]);
+        let hidden = graph.node("Sum", &[&begin, &end, &mean, &left, &right, &length], &[]);
+        let hidden = graph.node("Relu", &[&hidden], &[]);
+        scores.push(graph.node("MatMul", &[&hidden, &out], &[]));
+    }
+    let scores = graph.concat(1, &scores.iter().collect::<Vec<_>>());
+    graph.node("Add", &[&scores, &prior], &[])
 }
 
 /// Counts of n-grams enter; the intents by both opinions leave, as [`Ngrams::join`] has them.
