@@ -4,8 +4,8 @@ mod support;
 
 use meno::memory::{Concept, Draft, Owner, Source, normal_form};
 use meno_store::{
-    Access, Amendment, Edit, Erased, Error, Mark, News, OwnJournal, Query, Quota, SCHEMA_VERSION, Scope,
-    Store, open, read_concepts, write_lines,
+    Access, Amendment, Edit, Error, Mark, News, OwnJournal, Query, Quota, SCHEMA_VERSION, Scope, Store, open,
+    read_concepts, write_lines,
 };
 use support::{ANNA, BEN, adds, create, draft, on_every_store, sql};
 
