@@ -27,7 +27,14 @@ pub struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The store: a file, or postgres://...
-    #[arg(long, value_name = "STORE", default_value = "concepts.db")]
+    // There may be a password in it.
+    #[arg(
+        long,
+        value_name = "STORE",
+        default_value = "concepts.db",
+        env = "MENO_STORE",
+        hide_env_values = true
+    )]
     store: String,
 }
 
@@ -42,7 +49,7 @@ pub fn backup(args: &Args) -> Result<ExitCode> {
 /// Puts a backup in the place of what a store has.
 pub fn restore(args: &Args) -> Result<ExitCode> {
     // Opened first, so that a file that is no backup makes no store.
-    open(&args.file.to_string_lossy(), Access::Existing).map_err(told)?;
+    meno_store::open_backup(&args.file).map_err(told)?;
     let mut store = open(&args.store, Access::Create).map_err(told)?;
     let n = meno_store::restore(store.as_mut(), &args.file).map_err(told)?;
     note(format_args!("{}: {}", args.store, count(n as usize, "concept")));

@@ -13,8 +13,8 @@ use meno_store::{Access, Assistant, Clock, Memory, Query, Scope};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
-use crate::memory::{change_line, concept_line, shown, table, told};
-use crate::output::{complain, count, note, print};
+use crate::memory::{change_line, concept_line, known_owner, table, told};
+use crate::output::{complain, count, note, print, shown};
 use crate::readable::Palette;
 use crate::settings::{OverrideArgs, SpellingArgs, ValueArgs};
 use crate::style::{self, Style, paint};
@@ -70,12 +70,13 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let assistant = Assistant { book: phrasebook(args.phrases.as_deref())?, ..Assistant::default() };
     let clock = args.values.clock()?;
     let model = args.threshold.apply(Model::load(&args.model)?)?;
+    let owner = args.owner.as_deref().map_or(Ok(Owner::Everyone), known_owner)?;
     let memory = match &args.store {
         Some(store) => Memory::open(store, Access::Create),
         None => Memory::volatile(),
     };
     let memory = memory.map_err(told)?.with_spelling(args.spelling.into());
-    let mut chat = Chat::new(&model, assistant, memory, args.owner.into(), style).telling(clock);
+    let mut chat = Chat::new(&model, assistant, memory, owner, style).telling(clock);
     if io::stdin().is_terminal() {
         note("type a request; :help tells more, Ctrl-D ends");
     }

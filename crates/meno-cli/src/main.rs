@@ -115,6 +115,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    meno_server::survive_full_files();
     std::panic::set_hook(Box::new(|panic| {
         output::note(format_args!("error: a mistake in meno itself: {panic}"));
         output::note("hint: please report it with the command that you typed");

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
 use meno::corpus::{self, Format};
-use meno::memory::{Concept, Draft, Owner, Source, is_hidden, to_corpus};
+use meno::memory::{Concept, Draft, Owner, Source, to_corpus};
 use meno::{Error, Result, atomic};
 use meno_store::{
     Access, Amendment, Change, Edit, OwnJournal, Query, Scope, Store, now, open, read_concepts, write_lines,
 };
 
 use crate::hints::store_hint;
-use crate::output::{count, note, print, written};
+use crate::output::{count, escaped, note, print, shown, written};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,7 +38,15 @@ updated (milliseconds since 1970), uses. To import, phrase and slot are enough."
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The store: a file, or postgres://...
-    #[arg(long, global = true, value_name = "STORE", default_value = "concepts.db")]
+    // There may be a password in it.
+    #[arg(
+        long,
+        global = true,
+        value_name = "STORE",
+        default_value = "concepts.db",
+        env = "MENO_STORE",
+        hide_env_values = true
+    )]
     store: String,
     /// The user who asks: sees everyone's concepts and its own, changes its own. By default all are seen and changed, and
     /// what is learnt is everyone's.
@@ -170,7 +178,7 @@ enum Form {
 
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
-    Owner::from(args.owner.clone()).check()?;
+    let owner = args.owner.as_deref().map(known_owner).transpose()?;
     let mut imported = Vec::new();
     // Read and checked first: a bad file or concept makes no store.
     let access = match &args.command {
@@ -179,14 +187,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
             Access::Create
         }
         Command::Add(add) => {
-            add.clone().draft(args.owner.clone().into()).check()?;
+            add.clone().draft(owner.clone().unwrap_or_default()).check()?;
             Access::Create
         }
         _ => Access::Existing,
     };
     let store = open(&args.store, access).map_err(told)?;
-    let scope = args.owner.as_deref().map_or(Scope::admin(ADMIN), |owner| Scope::of(Some(owner)));
-    let mut session = Session { store, scope, owner: args.owner.into(), json: args.json };
+    let scope = owner.clone().map_or(Scope::admin(ADMIN), Scope::own);
+    let mut session = Session { store, scope, owner: owner.unwrap_or_default(), json: args.json };
     match args.command {
         Command::List(list) => session.list(String::new(), list)?,
         Command::Search { text, list } => session.list(text, list)?,
@@ -206,6 +214,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Command::Export { out, form } => session.export(out.filter(|out| out.as_os_str() != "-"), form)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The owner of a name that was typed; refuses one that is none.
+pub fn known_owner(name: &str) -> Result<Owner> {
+    let owner = Owner::named(name);
+    owner.check()?;
+    Ok(owner)
 }
 
 struct Session {
@@ -228,10 +243,11 @@ impl Session {
         let mut n = 0;
         loop {
             let limit = left.min(PAGE);
-            let query = Query { text: text.clone(), slot: args.slot.clone(), after, limit };
+            let (text, slot) = (text.clone(), args.slot.clone());
+            let query = Query { text, slot, after, limit, ..Query::default() };
             let page = self.store.list(&self.scope, &query).map_err(told)?;
             match self.json {
-                true => written(write_lines(&mut stdout, &page))?,
+                true => written(stdout.write_all(&json_lines(&page)))?,
                 false => written(write!(stdout, "{}", table(&page, n == 0)))?,
             }
             n += page.len();
@@ -253,7 +269,9 @@ impl Session {
     fn undo(&mut self) -> Result<()> {
         let changes = self.store.undo(&self.scope, now()).map_err(told)?;
         if changes.is_empty() {
-            note("there is nothing to undo");
+            let is_cut = self.store.is_journal_cut().map_err(told)?;
+            let older = if is_cut { "; older changes are not kept" } else { "" };
+            note(format_args!("there is nothing to undo{older}"));
         }
         self.tell(&changes)
     }
@@ -302,7 +320,7 @@ impl Session {
             bytes.extend_from_slice(lines);
             Ok(())
         })?;
-        atomic::write(&out, &bytes)?;
+        atomic::write_private(&out, &bytes)?;
         note(format_args!("{}: {}", out.display(), count(n, "concept")));
         Ok(())
     }
@@ -362,6 +380,7 @@ impl Session {
                 hint: "`meno memory add --source TEXT` says from which".to_owned(),
             });
         }
+        make_private(out).map_err(|source| Error::Write { path: out.to_owned(), source })?;
         corpus::write(&exported.corpus, out, Format::Folder)?;
         note(format_args!("{}: {}", out.display(), count(exported.corpus.utterances.len(), "utterance")));
         Ok(())
@@ -382,7 +401,7 @@ impl Session {
     fn tell(&self, changes: &[Change]) -> Result<()> {
         for (verb, concept) in changes.iter().filter_map(deed) {
             if self.json {
-                print(serde_json::json!({ "change": verb, "concept": concept }))?;
+                print(escaped(&serde_json::json!({ "change": verb, "concept": concept }).to_string()))?;
             } else {
                 print(concept_line(verb, concept))?;
             }
@@ -391,11 +410,22 @@ impl Session {
     }
 }
 
-/// Things as lines of JSON.
+/// Makes a folder that is its owner's alone, unless it is there: what was said is private.
+fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+/// Things as lines of JSON that a terminal can show.
 fn json_lines(things: &[impl serde::Serialize]) -> Vec<u8> {
     let mut lines = Vec::new();
     write_lines(&mut lines, things).expect("they are plain data, and there is room");
-    lines
+    escaped(&String::from_utf8_lossy(&lines)).into_bytes()
 }
 
 /// What a change did, and to what.
@@ -465,11 +495,6 @@ pub fn table(concepts: &[Concept], has_head: bool) -> String {
         cells.join("  ").trim_end().to_owned() + "\n"
     };
     rows.iter().skip(skipped).map(line).collect()
-}
-
-/// Text without what would move a terminal's cursor.
-pub fn shown(text: &str) -> String {
-    text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// An error of a store as one of the engine, which is what all commands give.

@@ -8,6 +8,7 @@ use meno::label::{self, UNKNOWN};
 use meno::syntax::phrase::{Link, Why};
 use meno::{Annotation, Model};
 
+use crate::output::shown;
 use crate::style::{self, paint};
 
 /// How the annotations of a model are shown: every slot in its own colour, intents in one column.
@@ -93,16 +94,16 @@ impl Display for Line<'_> {
         }
         let mut done = 0;
         for span in spans {
-            let words = paint(span.text, self.palette.slot_color(&span.slot), color);
+            let words = paint(shown(span.text), self.palette.slot_color(&span.slot), color);
             let resolved = span.resolved.iter().flatten().map(|shaped| shaped.resolved.to_string()).next();
             let resolved = resolved.filter(|value| value != span.text);
             let value = resolved.or_else(|| span.value.clone()).map(|value| format!("={value}"));
-            let name = format!("|{}{}]", span.slot, value.unwrap_or_default());
-            write!(f, "{}{}", &text[done..span.start], paint("[", style::DIM, color))?;
+            let name = shown(&format!("|{}{}]", span.slot, value.unwrap_or_default()));
+            write!(f, "{}{}", shown(&text[done..span.start]), paint("[", style::DIM, color))?;
             write!(f, "{words}{}", paint(name, style::DIM, color))?;
             done = span.end;
         }
-        f.write_str(&text[done..])
+        f.write_str(&shown(&text[done..]))
     }
 }
 
@@ -132,13 +133,13 @@ impl Display for Heat<'_> {
         for token in tokens {
             let Some(heat) = self.palette.heat_of(token) else { return Ok(()) };
             let gap = &text[done..token.start];
-            words.push_str(gap);
+            words.push_str(&shown(gap));
             bars.extend(gap.chars().map(|_| ' '));
-            words += &paint(token.text, style::HEAT[step(heat, style::HEAT.len())], color).to_string();
+            words += &paint(shown(token.text), style::HEAT[step(heat, style::HEAT.len())], color).to_string();
             bars.extend(token.text.chars().map(|_| BARS[step(heat, BARS.len())]));
             done = token.end;
         }
-        words.push_str(&text[done..]);
+        words.push_str(&shown(&text[done..]));
         write!(f, "\n{:indent$}{words}", "")?;
         if color { Ok(()) } else { write!(f, "\n{:indent$}{}", "", bars.trim_end()) }
     }
@@ -157,7 +158,7 @@ impl Display for Grown<'_> {
         for token in tokens {
             let grown = token.verdict.as_ref().and_then(|verdict| verdict.grown.as_ref());
             let Some(Why { from, link }) = grown else { continue };
-            let (word, from) = (token.text, tokens[*from].text);
+            let (word, from) = (shown(token.text), shown(tokens[*from].text));
             let why = match link {
                 Link::Head(relation) => format!("`{word}` is the head of `{from}` ({relation})"),
                 Link::Child(relation) => format!("`{word}` belongs to `{from}` ({relation})"),
@@ -188,7 +189,7 @@ impl Display for Decided<'_> {
                 let options: Vec<&str> = about.options.iter().map(|option| &*option.name).collect();
                 let options = options.join(", ");
                 match &about.place {
-                    Some(place) => format!("asks what *{}* is: {options}", &text[place.clone()]),
+                    Some(place) => format!("asks what *{}* is: {options}", shown(&text[place.clone()])),
                     None => format!("asks what is meant: {options}"),
                 }
             }
@@ -235,7 +236,7 @@ impl Display for Thoughts<'_> {
             let bar = paint(bar, style::HEAT_TEXT[step(heat, style::HEAT_TEXT.len())], color);
             let line_end = if token_idx == 0 { "" } else { "\n" };
             let percent = 100.0 * token.probability;
-            write!(f, "{line_end}{:word_width$}  {bar}  {label}  ", token.text)?;
+            write!(f, "{line_end}{:word_width$}  {bar}  {label}  ", shown(token.text))?;
             let mut choices = format!("{first_choice} {percent:.0}%");
             for RunnerUp { label, probability } in &reason.runners_up {
                 if *probability >= 0.005 {

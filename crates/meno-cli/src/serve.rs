@@ -8,7 +8,8 @@ use std::time::Duration;
 use clap::builder::BoolishValueParser;
 use clap::{Arg, ArgAction, ValueEnum};
 use meno::Result;
-use meno_server::{Config, EVERYONE, LogFormat, TlsFiles, TokenSource, note, owner, rate, serve};
+use meno::memory::{EVERYONE, Owner};
+use meno_server::{Config, LogFormat, TlsFiles, TokenSource, note, rate, serve};
 use meno_store::{Assistant, Clock, Quota};
 
 use crate::chat::phrasebook;
@@ -166,6 +167,9 @@ struct Limits {
     /// Minutes that a dialogue waits for the next turn.
     #[arg(long, value_name = "N", default_value = "30")]
     session_minutes: u32,
+    /// Days after which a change is dropped from the journal, and with it what was forgotten; it cannot be undone any more.
+    #[arg(long, value_name = "N", default_value = "30")]
+    journal_days: u32,
 }
 
 pub fn seconds(text: &str) -> Result<Duration, String> {
@@ -213,7 +217,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         listen,
         tls: tls_cert.zip(tls_key).map(|(certificate, key)| TlsFiles { certificate, key }),
         tokens: tokens.map(TokenSource::File).or_else(from_environment),
-        owner: owner(&name),
+        owner: Owner::named(&name),
         spelling: spelling.into(),
         phrases: phrases.clone(),
         assistant: Assistant { book: phrasebook(phrases.as_deref())?, ..Assistant::default() },
@@ -235,6 +239,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         owner_sessions: limits.owner_sessions.into(),
         quota: Quota { concepts: limits.owner_concepts, bytes: limits.owner_bytes },
         session_lifetime: Duration::from_secs(60 * u64::from(limits.session_minutes)),
+        journal_age: Duration::from_secs(24 * 60 * 60 * u64::from(limits.journal_days)),
         log: log.map(LogFormat::from),
         log_text,
         audit,

@@ -15,8 +15,8 @@ use meno::resolve::Shape;
 use meno::{Error, Model, Result, Worker};
 use meno_store::{Access, Clock, Memory};
 
-use crate::memory::told;
-use crate::output::{note, written};
+use crate::memory::{known_owner, told};
+use crate::output::{escaped, note, written};
 use crate::readable::Palette;
 use crate::settings::{OverrideArgs, ShapeName, SpellingArgs, ValueArgs};
 use crate::style::Style;
@@ -82,18 +82,21 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let (clock, shape) = (args.values.clock()?, args.shape.into());
+    let user =
+        args.owner.as_deref().map(known_owner).transpose()?.and_then(|owner| owner.user().map(str::to_owned));
     let model = args.threshold.apply(Model::load(&args.model)?)?;
     let file = args.file.filter(|file| file.as_os_str() != "-");
     let path = file.as_deref().unwrap_or(Path::new("standard input"));
     let is_terminal = io::stdout().is_terminal();
     let memory = args.store.as_deref().map(|store| Memory::open(store, Access::Existing)).transpose();
     let spelling = args.spelling.into();
-    let memory = memory.map_err(told)?.map(|memory| (memory.with_spelling(spelling), args.owner));
+    let memory = memory.map_err(told)?.map(|memory| (memory.with_spelling(spelling), user));
     let palette = (!args.json && (is_terminal || style.always)).then(|| Palette::new(&model, style.stdout));
     let tagger = Tagger {
         path,
         tokenization: if args.words { Tokenization::Pretokenized } else { Tokenization::Raw },
         palette: palette.as_ref(),
+        is_terminal,
         lanes: (0..args.threads.get()).map(|_| Lane::new(&model, memory.as_ref(), &clock, shape)).collect(),
         n_lines: 0,
     };
@@ -116,6 +119,8 @@ struct Tagger<'a> {
     path: &'a Path,
     tokenization: Tokenization,
     palette: Option<&'a Palette>,
+    /// Whether a terminal is to show it.
+    is_terminal: bool,
     lanes: Vec<Lane<'a>>,
     /// Lines that are done.
     n_lines: usize,
@@ -176,7 +181,10 @@ impl Tagger<'_> {
             first.map(Ok).into_iter().chain(others).collect::<io::Result<_>>()
         })?;
         for (lane, result) in self.lanes.iter().zip(results) {
-            stdout.write_all(&lane.out)?;
+            match self.is_terminal && palette.is_none() {
+                true => stdout.write_all(escaped(&String::from_utf8_lossy(&lane.out)).as_bytes())?,
+                false => stdout.write_all(&lane.out)?,
+            }
             match result {
                 Ok(n_lines) => self.n_lines += n_lines,
                 Err(bad) => return Ok(Err(bad)),

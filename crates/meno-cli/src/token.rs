@@ -20,7 +20,8 @@ Examples:
 
 Rights: read (annotate, see concepts), teach (hold dialogues, change concepts of one's own), metrics (see /metrics), admin
 (all of that for every owner, load another model). The file has hashes only: a token that is lost is lost, and to take one
-away its line is deleted. A server that runs reads the file again at SIGHUP.";
+away its line is deleted. A server that runs reads the file again at SIGHUP. When a token was last used is told by GET /v1/tokens of
+the server, as far as it knows: since its start.";
 
 /// What was typed after `meno token`.
 #[derive(clap::Args)]
@@ -33,7 +34,7 @@ pub struct Args {
     #[arg(value_name = "RIGHTS", required_unless_present = "list")]
     rights: Option<String>,
     /// The file to add it to.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "MENO_TOKENS_FILE")]
     tokens: Option<PathBuf>,
     /// When it is valid no more: a day, which begins in UTC, or a time such as 2027-01-31T12:00:00Z.
     #[arg(long, value_name = "DAY")]

@@ -152,3 +152,13 @@ fn other_phrases() {
     .assert_eq(&run(dir, "chat m --phrases bad.toml"));
     assert!(run(dir, "chat m --phrases nothing.toml").starts_with("exit 2\n---\nerror: "));
 }
+
+/// What a terminal would obey is shown as what it is.
+#[test]
+fn a_terminal_is_not_moved_by_what_was_said() {
+    let said = "play \u{1b}[31mred\u{202e} moon\u{9b}1m\n:why\n";
+    let output = pipe(trained(), "chat m", said.as_bytes());
+    let shown = shown(&output);
+    assert!(shown.starts_with("exit 0") && shown.contains('\u{fffd}'), "{shown}");
+    assert!(!shown.contains(['\u{1b}', '\u{202e}', '\u{9b}']), "{shown:?}");
+}

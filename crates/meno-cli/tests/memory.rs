@@ -392,6 +392,82 @@ fn a_terminal_is_not_moved_by_a_concept() {
     assert!(!listed.contains(['\x1b', '\t']), "{listed:?}");
 }
 
+/// `everyone` is not a user but everyone, wherever it is typed.
+#[test]
+fn everyone_is_everyone() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let learnt = typed(dir, &["add", "red moon", "song", "--owner", "everyone"]);
+    assert!(learnt.starts_with("exit 0\nlearnt 1: red moon | song\n"), "{learnt}");
+    assert!(typed(dir, &["list", "--owner", "anna"]).contains("red moon"));
+    fs::write(dir.join("x.jsonl"), r#"{"phrase": "x", "slot": "s", "owner": "everyone"}"#).unwrap();
+    let refused = typed(dir, &["import", "x.jsonl"]);
+    assert!(refused.contains("x.jsonl:1: `everyone` is no name of an owner\nhint: "), "{refused}");
+    assert!(typed(dir, &["erase", "--owner", "everyone"]).contains("erased 1 concept and 1 row"));
+}
+
+#[test]
+fn a_store_is_named_by_the_environment() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let in_store = |args: &str| shown(&meno(dir, args).env("MENO_STORE", "c.db").output().unwrap());
+    assert!(in_store("memory add moon song").starts_with("exit 0"));
+    assert!(in_store("backup saved").contains("1 concept"));
+    assert!(in_store("restore saved").contains("c.db: 1 concept"));
+    assert!(dir.join("c.db").exists() && !dir.join("concepts.db").exists());
+    assert!(in_store("memory list --store concepts.db").starts_with("exit 2"), "what is typed wins");
+    let secret =
+        meno(dir, "memory --help").env("MENO_STORE", "postgres://anna:secret@db/x").output().unwrap();
+    assert!(shown(&secret).contains("MENO_STORE") && !shown(&secret).contains("secret"));
+    let token = |args: &str| shown(&meno(dir, args).env("MENO_TOKENS_FILE", "t").output().unwrap());
+    assert!(token("token anna read").starts_with("exit 0"));
+    assert!(token("token --list").contains("anna read "));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_exported_is_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    typed(dir, &["add", "red moon", "song", "--source", "play red moon", "--intent", "play"]);
+    let mode = |name: &str| fs::metadata(dir.join(name)).unwrap().permissions().mode() & 0o777;
+    typed(dir, &["export", "taught.jsonl"]);
+    assert!(typed(dir, &["export", "learnt", "--as", "corpus"]).starts_with("exit 0"));
+    assert_eq!((mode("taught.jsonl"), mode("learnt")), (0o600, 0o700));
+    // A file that is there keeps its mode.
+    fs::set_permissions(dir.join("taught.jsonl"), fs::Permissions::from_mode(0o644)).unwrap();
+    typed(dir, &["export", "taught.jsonl"]);
+    assert_eq!(mode("taught.jsonl"), 0o644);
+}
+
+/// A backup on a medium that nobody can write to, restored by somebody who may not anyway.
+#[cfg(unix)]
+#[test]
+fn a_backup_that_can_only_be_read_is_restored() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    typed(dir, &["add", "red moon", "song"]);
+    let [safe, room] = ["safe", "room"].map(|name| dir.join(name));
+    fs::create_dir(&safe).unwrap();
+    fs::create_dir(&room).unwrap();
+    assert!(shown(&meno(dir, "backup safe/saved").output().unwrap()).starts_with("exit 0"));
+    for (path, mode) in [(dir, 0o755), (&safe.join("saved"), 0o444), (&safe, 0o555), (&room, 0o777)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let mut restore = meno(dir, "restore safe/saved --store room/c.db");
+    if fs::metadata(dir).unwrap().uid() == 0 {
+        restore.uid(65_534);
+    }
+    let restored = shown(&restore.output().unwrap());
+    fs::set_permissions(&safe, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(restored.starts_with("exit 0"), "{restored}");
+    assert_eq!(names(&safe), ["saved"]);
+    assert!(typed(dir, &["list", "--store", "room/c.db"]).contains("red moon"));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error() {

@@ -243,6 +243,36 @@ fn a_disk_that_is_full_ends_nothing() {
     assert!(listed.contains(&format!("\n{taught} concepts")), "{taught}: {}", &listed[listed.len() - 200..]);
 }
 
+/// A line of a token is in the file whole or not at all: half of one would be refused, and every token with it.
+#[test]
+fn a_file_that_is_full_loses_no_token() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t");
+    run(dir.path(), "token anna read --tokens t");
+    let token = |limit: &str| {
+        let command = format!("ulimit -f {limit}; exec \"$0\" token ben read --tokens t");
+        let mut sh = Command::new("sh");
+        shown(
+            &sh.args(["-c", &command, env!("CARGO_BIN_EXE_meno")]).current_dir(dir.path()).output().unwrap(),
+        )
+    };
+    // Blocks of 512 or of 1,024 bytes: there is room for a part of a line.
+    let mut text = fs::read_to_string(&path).unwrap();
+    text += &format!("# {}\n", "x".repeat(1000 - text.len() % 512));
+    for length in [490, 1000] {
+        fs::write(&path, &text[..length]).unwrap();
+        let before = fs::read(&path).unwrap();
+        let refused = token("1");
+        if refused.starts_with("exit 0") {
+            continue;
+        }
+        assert!(refused.starts_with("exit 2\n---\nerror: cannot write t: "), "{refused}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+    assert!(token("1").starts_with("exit 2"));
+    assert!(token("8").starts_with("exit 0"));
+}
+
 /// How some kinds of files begin.
 const BEGINNINGS: [&[u8]; 9] = [
     b"",

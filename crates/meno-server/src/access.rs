@@ -15,7 +15,7 @@ use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use jiff::Timestamp;
-use meno::memory::Owner;
+use meno::memory::{EVERYONE, Owner};
 use meno::{Error, Result};
 use meno_store::Scope;
 use sha2::{Digest, Sha256};
@@ -73,17 +73,9 @@ fn rights(names: &str) -> Result<Vec<Right>> {
     names.split(',').map(right).collect()
 }
 
-/// The name that stands for everyone where an owner is named.
-pub const EVERYONE: &str = "everyone";
-
-/// The owner of a name.
-pub fn owner(name: &str) -> Owner {
-    if name == EVERYONE { Owner::Everyone } else { Owner::from(Some(name.to_owned())) }
-}
-
-/// The same of a name that a request has; refuses one that is none.
+/// The owner of a name that a request has; refuses one that is none.
 pub(crate) fn known_owner(name: &str) -> Result<Owner, Problem> {
-    let owner = owner(name);
+    let owner = Owner::named(name);
     owner.check().map_err(meno_store::Error::from)?;
     Ok(owner)
 }
@@ -151,6 +143,11 @@ impl Caller {
         self.rights.contains(&Right::Admin)
     }
 
+    /// Whether its token makes it an admin. Where there are no tokens, who asks is the owner itself.
+    fn is_admin_by_token(&self) -> bool {
+        self.is_admin() && self.id != 0
+    }
+
     /// Refuses a caller without a right.
     pub(crate) fn demand(&self, right: Right) -> Result<(), Problem> {
         if self.rights.contains(&right) || self.is_admin() {
@@ -172,12 +169,16 @@ impl Caller {
         }
     }
 
-    /// What is seen and changed: what the caller owns, or what an admin names: an owner, or `*` for all.
+    /// What is seen and changed: what the caller owns, or what an admin names: an owner, or `*` for all. What an admin does is
+    /// the admin's own, whomever it is for, so that no other token of that owner takes it back.
     pub(crate) fn scope(&self, named: Option<&str>) -> Result<Scope, Problem> {
-        let Some(named) = named else { return Ok(Scope::own(self.owner.clone())) };
+        let admin = || Scope::admin(name(&self.owner));
+        let Some(named) = named else {
+            let own = self.owner.clone();
+            return Ok(if self.is_admin_by_token() { admin().within(own) } else { Scope::own(own) });
+        };
         self.demand(Right::Admin)?;
-        let all = Scope::admin(name(&self.owner));
-        Ok(if named == "*" { all } else { all.within(known_owner(named)?) })
+        Ok(if named == "*" { admin() } else { admin().within(known_owner(named)?) })
     }
 }
 
@@ -248,7 +249,7 @@ impl Tokens {
             };
             let rights = rights(names).map_err(|error| refuse(number, &error.to_string()))?;
             let hash = from_hex(hash).ok_or_else(|| refuse(number, "the hash has not 64 hex digits"))?;
-            let owner = owner(name);
+            let owner = Owner::named(name);
             owner.check().map_err(|error| refuse(number, &error.to_string()))?;
             let terms = Terms::parse(words).map_err(|error| refuse(number, &error.to_string()))?;
             let id = CallerId::from_le_bytes(*hash.first_chunk().expect("a hash is longer"));
@@ -288,7 +289,7 @@ pub fn new_token(name: &str, names: &str) -> Result<(String, String)> {
             hint: "a name is one word, such as `anna`, or `everyone`".to_owned(),
         });
     }
-    owner(name).check()?;
+    Owner::named(name).check()?;
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| Error::Setting {
         problem: format!("there are no random numbers: {error}"),
@@ -527,9 +528,12 @@ mod tests {
         let all = Scope::admin("everyone");
         assert_eq!(admin.scope(Some("*")).unwrap(), all);
         assert_eq!(admin.scope(Some("everyone")).unwrap(), all.clone().within(Owner::Everyone));
-        assert_eq!(admin.scope(Some("anna")).unwrap(), all.within(owner("anna")));
+        assert_eq!(admin.scope(Some("anna")).unwrap(), all.clone().within(Owner::named("anna")));
+        // By a token it is the admin who acts, not the owner that the token is called after.
+        let by_token = Caller { id: 1, ..admin };
+        assert_eq!(by_token.scope(None).unwrap(), all.within(Owner::Everyone));
         let rights = vec![Right::Read, Right::Teach];
-        let anna = Caller { id: 1, rights, ..Caller::trusted(owner("anna")) };
+        let anna = Caller { id: 1, rights, ..Caller::trusted(Owner::named("anna")) };
         assert_eq!(anna.scope(None).unwrap(), Scope::of(Some("anna")));
         assert!(anna.scope(Some("anna")).is_err());
     }

@@ -1,6 +1,7 @@
 //! What answers, and the threads behind it.
 
 use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::response::Response;
@@ -49,7 +50,7 @@ pub(crate) fn start(config: Config) -> Result<(Router, Arc<App>)> {
         Some(location) => Memory::open(location, StoreAccess::Create)?,
         None => Memory::volatile()?,
     };
-    let memory = memory.with_spelling(config.spelling);
+    let memory = memory.with_spelling(config.spelling).with_journal_of(config.journal_age);
     let engine = Engine::start(loaded, memory.clone(), config.threads, config.queue, config.timeout)?;
     let app = Arc::new(App {
         engine,
@@ -64,7 +65,29 @@ pub(crate) fn start(config: Config) -> Result<(Router, Arc<App>)> {
         connections: Connections::new(config.connections, config.address_connections),
         config,
     });
+    look_after_sessions(&app)?;
     Ok((routes::router(app.clone()), app))
+}
+
+/// How often it is looked which dialogues are over.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Ends dialogues in which nobody speaks any more, and those of owners of whom everything was erased, by whatever process; on a thread that
+/// ends with the app.
+fn look_after_sessions(app: &Arc<App>) -> Result<()> {
+    let app = Arc::downgrade(app);
+    let look = move || {
+        loop {
+            std::thread::sleep(LOOK);
+            let Some(app) = app.upgrade() else { return };
+            app.sessions.end_old(Instant::now());
+            let erased = app.memory.take_erased();
+            app.sessions.end_where(|owner| erased.iter().any(|gone| gone.is(owner)));
+        }
+    };
+    let thread = std::thread::Builder::new().name("meno-sessions".to_owned()).spawn(look);
+    let failed = |error| setting(format!("there is no thread for dialogues: {error}"), "");
+    thread.map(drop).map_err(failed)
 }
 
 /// What is behind a [`router`]; it does not keep it alive.

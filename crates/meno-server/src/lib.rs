@@ -67,7 +67,7 @@ use meno_store::{Assistant, Clock, Quota, Result};
 use socket2::{Domain, Socket, Type};
 use tokio::sync::Notify;
 
-pub use access::{EVERYONE, TokenSource, new_token, owner};
+pub use access::{TokenSource, new_token};
 pub(crate) use app::App;
 pub use app::{Handle, router};
 #[cfg(unix)]
@@ -138,6 +138,8 @@ pub struct Config {
     pub quota: Quota,
     /// How long a dialogue waits for the next turn.
     pub session_lifetime: Duration,
+    /// How far the journal of changes goes back.
+    pub journal_age: Duration,
     /// How a line on standard error is written for every request; `None` for no lines.
     pub log: Option<LogFormat>,
     /// Whether that line has what was said.
@@ -180,6 +182,7 @@ impl Config {
             owner_sessions: 1_000,
             quota: Quota { concepts: 100_000, bytes: 64 << 20 },
             session_lifetime: Duration::from_secs(30 * 60),
+            journal_age: Duration::from_secs(30 * 24 * 60 * 60),
             log: None,
             log_text: false,
             audit: None,
@@ -256,6 +259,9 @@ impl Server {
     /// As [`Server::run`]; `started` is told the address when signals are handled.
     fn run_and_tell(self, started: impl FnOnce(SocketAddr)) -> Result<()> {
         let Server { app, router, listener, address, admin, stop } = self;
+        if app.config.signals {
+            survive_full_files();
+        }
         let failed = |error: std::io::Error| setting(format!("cannot serve: {error}"), "");
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -322,9 +328,22 @@ pub fn serve(config: Config, started: impl FnOnce(SocketAddr)) -> Result<()> {
     Server::bind(config)?.run_and_tell(started)
 }
 
-/// That a file is larger than it may be, on Linux, macOS and the BSDs.
-#[cfg(unix)]
-const SIGXFSZ: i32 = 25;
+/// Makes a file that may not grow any more (`ulimit -f`) an error like a full disk; by default the system ends the program, in the
+/// middle of a line. It holds from now on, for all that the program does. To be called before anything is written, and not by an
+/// async function.
+pub fn survive_full_files() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        /// That a file is larger than it may be, on Linux, macOS and the BSDs.
+        const SIGXFSZ: i32 = 25;
+        // What handles a signal stays when the runtime is gone. If there can be none, all is as it was.
+        if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() {
+            let _within = runtime.enter();
+            let _ = signal(SignalKind::from_raw(SIGXFSZ));
+        }
+    }
+}
 
 /// What the system may tell the server; handled from when this is made.
 #[cfg(unix)]
@@ -334,8 +353,6 @@ struct Signals([std::io::Result<tokio::signal::unix::Signal>; 3]);
 impl Signals {
     fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
-        // A file that may not grow any more is an error like a full disk; by default it ends the program.
-        let _ = signal(SignalKind::from_raw(SIGXFSZ));
         Signals([SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal))
     }
 }

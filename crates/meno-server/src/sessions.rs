@@ -31,7 +31,7 @@ impl Sessions {
     /// in all the oldest of whoever has most.
     pub fn session(&self, owner: &Owner, name: &str, now: Instant) -> Session {
         let mut sessions = self.lock();
-        let is_alive = |used: Instant| now.saturating_duration_since(used) < self.lifetime;
+        let is_alive = |used: Instant| self.is_alive(used, now);
         let own = sessions.entry(owner.clone()).or_default();
         if let Some((session, used)) = own.get_mut(name)
             && is_alive(*used)
@@ -44,8 +44,7 @@ impl Sessions {
             end_oldest(own);
         }
         if n_sessions(&sessions) >= self.capacity {
-            sessions.values_mut().for_each(|own| own.retain(|_, (_, used)| is_alive(*used)));
-            sessions.retain(|_, own| !own.is_empty());
+            self.retain_alive(&mut sessions, now);
         }
         if n_sessions(&sessions) >= self.capacity
             && let Some(most) = sessions.values_mut().max_by_key(|own| own.len())
@@ -71,6 +70,27 @@ impl Sessions {
     /// Ends all dialogues of an owner; how many there were.
     pub fn end_all(&self, owner: &Owner) -> usize {
         self.lock().remove(owner).map_or(0, |own| own.len())
+    }
+
+    /// Ends the dialogues of some owners.
+    pub fn end_where(&self, is_over: impl Fn(&Owner) -> bool) {
+        self.lock().retain(|owner, _| !is_over(owner));
+    }
+
+    /// Ends dialogues in which nobody spoke for too long.
+    pub fn end_old(&self, now: Instant) {
+        self.retain_alive(&mut self.lock(), now);
+    }
+
+    fn retain_alive(&self, sessions: &mut HashMap<Owner, Own>, now: Instant) {
+        sessions.retain(|_, own| {
+            own.retain(|_, (_, used)| self.is_alive(*used, now));
+            !own.is_empty()
+        });
+    }
+
+    fn is_alive(&self, used: Instant, now: Instant) -> bool {
+        now.saturating_duration_since(used) < self.lifetime
     }
 
     pub fn len(&self) -> usize {
@@ -112,6 +132,12 @@ mod tests {
         sessions.end(&anna, "s");
         sessions.end(&anna, "s");
         assert_eq!(sessions.len(), 1);
+        // Nobody has to come for those that expired to be gone.
+        sessions.session(&anna, "t", at(35));
+        sessions.end_old(at(40));
+        assert_eq!(sessions.len(), 1);
+        sessions.end_where(|owner| *owner == anna);
+        assert_eq!(sessions.len(), 0);
     }
 
     /// Whoever opens many loses the oldest of them, and nobody else does.

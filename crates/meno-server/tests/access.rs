@@ -224,6 +224,53 @@ fn undo_does_not_cross_owners() {
     assert!(page.concepts.is_empty());
 }
 
+/// An admin is an admin whatever its token is called, also where another token has that name.
+#[test]
+fn undo_does_not_cross_from_an_owner_to_an_admin_of_the_same_name() {
+    for name in ["everyone", "anna"] {
+        let (server, [admin, owner]) = with_tokens([(name, "admin"), (name, "read,teach")]);
+        let undo = |token: &str| {
+            let answer = by(&server, token, "POST", "/v1/concepts/undo", &Value::Null);
+            answer.read::<Undone>().changes.len()
+        };
+        let teach = json!({ "phrase": "salary", "slot": "album" });
+        let concept: Concept = by(&server, &admin, "POST", "/v1/concepts", &teach).ok(201);
+        assert_eq!(concept.owner.as_deref(), Some(name).filter(|name| *name != "everyone"));
+        let lines = "{\"phrase\": \"bonus\", \"slot\": \"album\"}\n";
+        let headers = [("content-type", "application/x-ndjson")];
+        let mut import = server.client().with_token(&admin);
+        assert_eq!(import.send("POST", "/v1/concepts/import", &headers, Some(lines.as_bytes())).status, 200);
+        let turns = ["play zorblax road", "an album"].map(|text| json!({ "session": "s", "text": text }));
+        let learnt: Vec<Turn> =
+            turns.iter().map(|turn| by(&server, &admin, "POST", "/v1/dialogue", turn).ok(200)).collect();
+        assert_eq!(learnt[1].concepts.len(), 1);
+        assert_eq!(undo(&owner), 0);
+        by(&server, &owner, "POST", "/v1/concepts", &json!({ "phrase": "tea", "slot": "album" }))
+            .ok::<Concept>(201);
+        assert_eq!([undo(&admin), undo(&admin), undo(&admin), undo(&admin)], [1, 1, 1, 0]);
+        assert_eq!([undo(&owner), undo(&owner)], [1, 0]);
+    }
+}
+
+/// Each page of it is bounded in bytes, and all of it comes.
+#[test]
+fn an_owner_with_large_concepts_is_taken_out_whole() {
+    let (server, [anna]) = with_tokens([("anna", "read,teach")]);
+    let line = |i: usize| {
+        let value = format!("{i}{}", "v".repeat(4000));
+        json!({ "phrase": format!("w{i}"), "slot": "album", "value": value }).to_string() + "\n"
+    };
+    let headers = [("content-type", "application/x-ndjson")];
+    for part in 0..4 {
+        let lines: String = (200 * part..200 * (part + 1)).map(line).collect();
+        let mut import = server.client().with_token(&anna);
+        assert_eq!(import.send("POST", "/v1/concepts/import", &headers, Some(lines.as_bytes())).status, 200);
+    }
+    let all = by(&server, &anna, "GET", "/v1/owners/anna", &Value::Null);
+    let n = |what: &str| all.text().lines().filter(|line| line.starts_with(&format!("{{\"{what}\""))).count();
+    assert_eq!((n("concept"), n("change")), (800, 800));
+}
+
 #[test]
 fn an_owner_is_taken_out_and_erased() {
     let (server, [anna, ben, reader, admin]) =

@@ -4,7 +4,9 @@ mod support;
 
 use std::time::Duration;
 
+use meno::memory::Owner;
 use meno_server::{Config, TokenSource, new_token};
+use meno_store::{Access, Scope};
 use serde_json::{Value, json};
 use support::schema::{Annotation, Concept, Outcome, Page, Ready, Turn};
 use support::{Database, Running, config, within};
@@ -43,6 +45,57 @@ fn without_a_store_everything_is_forgotten_but_works() {
     teach(&server, "zorblax road").ok::<Concept>(201);
     assert!(knows(&server, "zorblax road"));
     assert!(!knows(&Running::start(config()), "zorblax road"));
+}
+
+/// The value of a count without labels.
+fn count(server: &Running, name: &str) -> String {
+    let text = server.get("/metrics").text().to_owned();
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+    line.unwrap_or_else(|| panic!("{text}")).to_owned()
+}
+
+/// Nobody has to come for a dialogue to end: neither when nobody spoke for long nor when another program erases its owner.
+#[test]
+fn dialogues_end_by_themselves() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("concepts.db").to_str().unwrap().to_owned();
+    let anna = Owner::User("anna".to_owned());
+    let start = |session_lifetime| {
+        let owner = anna.clone();
+        let server =
+            Running::start(Config { store: Some(store.clone()), owner, session_lifetime, ..config() });
+        let turn = json!({ "session": "s", "text": "play zorblax road" });
+        server.post("/v1/dialogue", &turn).ok::<Turn>(200);
+        assert_eq!(count(&server, "meno_sessions"), "1");
+        server
+    };
+    let server = start(Duration::from_secs(3));
+    within(Duration::from_secs(6), || count(&server, "meno_sessions") == "0");
+    let server = start(Duration::from_secs(600));
+    let mut command = meno_store::open(&store, Access::Existing).unwrap();
+    command.erase(&Scope::admin("meno memory"), &Owner::User("ben".to_owned()), 1).unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(count(&server, "meno_sessions"), "1", "it is another's");
+    command.erase(&Scope::admin("meno memory"), &anna, 1).unwrap();
+    within(Duration::from_secs(3), || count(&server, "meno_sessions") == "0");
+}
+
+#[test]
+fn a_file_that_is_cut_off_takes_nothing_and_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("concepts.db");
+    let server = on(path.to_str().unwrap());
+    for i in 0..3 {
+        teach(&server, &format!("zorblax {i}")).ok::<Concept>(201);
+    }
+    assert_eq!(count(&server, "meno_store_up"), "1");
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+    for i in 3..6 {
+        assert_eq!(teach(&server, &format!("zorblax {i}")).refusal(), (503, "store_away".to_owned()));
+    }
+    within(Duration::from_secs(3), || !server.get("/readyz").ok::<Ready>(200).learning);
+    assert_eq!(count(&server, "meno_store_up"), "0");
+    assert!(knows(&server, "zorblax 1"));
 }
 
 /// All that anna sees of numbers is the same whether ben teaches or not.

@@ -9,7 +9,7 @@ use meno::dialogue::{
 };
 use meno::engine::Tokenization;
 use meno::label::{self, TokenSpan};
-use meno::memory::{Concept, Draft, Owner, Remembered, Source};
+use meno::memory::{Concept, Draft, Owner, Remembered, Source, visible};
 
 use meno::resolve::Shape;
 use meno::{Model, Worker};
@@ -169,14 +169,17 @@ fn draft(lesson: &Lesson, owner: &Owner, worker: &Worker) -> Draft {
         (first < end).then(|| TokenSpan { start: first, end, slot: filled.slot.clone() })
     };
     let spans: Vec<TokenSpan> = slots.iter().filter_map(span).collect();
+    let words: Vec<String> = tokens.iter().map(|token| visible(token.word)).collect();
+    let is_seen = !words.iter().any(String::is_empty);
     Draft {
-        phrase: phrase.clone(),
+        // Of what was said, the characters that nobody sees are nobody's intention.
+        phrase: visible(phrase),
         slot: slot.clone(),
-        value: value.clone(),
+        value: value.as_deref().map(visible),
         owner: owner.clone(),
         // What was taught out of the blue stood in no request.
-        source: (!spans.is_empty()).then(|| Source {
-            words: tokens.iter().map(|token| token.word.to_owned()).collect(),
+        source: (!spans.is_empty() && is_seen).then(|| Source {
+            words,
             labels: label::labels(&spans, tokens.len()),
             intent: intent.clone(),
         }),

@@ -5,10 +5,11 @@
 
 use std::path::Path;
 
+use crate::content::beside;
 use crate::journal::{insert, to_json};
 use crate::schema;
 use crate::sql::{Sql, Value, columns, concept};
-use crate::sqlite::beside;
+use crate::sqlite::Sqlite;
 use crate::store::{Put, Record, entered};
 use crate::{Access, Error, Result, Store, open};
 
@@ -43,9 +44,27 @@ fn write(store: &mut dyn Store, file: &Path) -> Result<u64> {
 
 /// Puts what a backup has in the place of all that a store has, all or nothing; how many concepts that is.
 pub fn restore(store: &mut dyn Store, file: &Path) -> Result<u64> {
-    let mut copy = open(location(file)?, Access::Existing)?;
+    let mut copy = open_backup(file)?;
     store.replace(&mut |put| copy.dump(put))?;
     store.count()
+}
+
+/// Opens a backup to be read. One that is whole and of this program's version may be one that nobody can write to.
+pub fn open_backup(file: &Path) -> Result<Box<dyn Store>> {
+    if let Some(copy) = Sqlite::open_to_read(file)? {
+        return Ok(Box::new(copy));
+    }
+    open(location(file)?, Access::Existing).map_err(|error| match error {
+        Error::Away { store, problem } => {
+            let problem = format!(
+                "{store} has to be written to, for it is of an older program or not whole: {problem}"
+            );
+            let hint =
+                "copy it to where it can be written to, with the file `-wal` beside it if there is one";
+            meno::Error::Setting { problem, hint: hint.to_owned() }.into()
+        }
+        error => error,
+    })
 }
 
 fn location(file: &Path) -> Result<&str> {

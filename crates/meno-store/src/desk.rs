@@ -48,6 +48,11 @@ impl Desk {
         work(taken.store.as_mut().expect("it was just taken").as_mut())
     }
 
+    /// Whether somebody has the connection.
+    pub(crate) fn is_asked(&self) -> bool {
+        lock(&self.store).is_none()
+    }
+
     /// What the store is called.
     pub(crate) fn name(&self) -> &str {
         &self.name

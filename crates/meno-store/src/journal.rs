@@ -2,15 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use meno::memory::{Concept, Draft, Owner, normal_form};
+use meno::memory::{Concept, Draft, MAX_SLOTS, Owner, normal_form};
 
-use crate::numbers;
+use crate::numbers::{self, ErasedOwner};
 use crate::sql::{Sql, Value, columns, from_json, size};
 use crate::store::{Amendment, Change, Edit, Erased, Scope};
 use crate::{Error, Result};
 
 /// How many rows of the journal are kept for each owner, besides those of the last change.
 const KEPT: u64 = 1_000;
+
+/// The bytes that they may take, about; twice as many if small ones follow large ones.
+const KEPT_BYTES: u64 = 8 << 20;
+
+/// Smaller rows are not that many bytes together.
+const LARGE: usize = (KEPT_BYTES / KEPT) as usize;
 
 /// The owner of rows that tell that concepts are gone, and nothing of them.
 const NOBODY: &str = "*";
@@ -32,8 +38,9 @@ pub(crate) struct Batch<'a> {
     /// The batch that this one takes back; 0 for none.
     undoes: u64,
     time: u64,
-    /// How many rows of the journal it has so far.
+    /// How many rows of the journal it has so far, and the bytes of the largest of them.
     written: u64,
+    largest: usize,
     /// The owners whose concepts were changed, with what that added to their totals.
     touched: BTreeMap<String, Added>,
 }
@@ -41,7 +48,7 @@ pub(crate) struct Batch<'a> {
 impl<'a> Batch<'a> {
     pub(crate) fn new(sql: &'a mut dyn Sql, scope: &'a Scope, time: u64) -> Result<Self> {
         let number = sql.number("SELECT coalesce(max(batch), 0) + 1 FROM meno_changes", &[])?;
-        Ok(Batch { sql, scope, number, undoes: 0, time, written: 0, touched: BTreeMap::new() })
+        Ok(Batch { sql, scope, number, undoes: 0, time, written: 0, largest: 0, touched: BTreeMap::new() })
     }
 
     /// Makes all edits, or none if one fails.
@@ -78,6 +85,9 @@ impl<'a> Batch<'a> {
             return Err(Error::Conflict { problem });
         }
         let before = self.by_key(&draft.owner, &normal, &draft.slot)?;
+        if before.is_none() {
+            self.demand_room(&draft.owner, &normal)?;
+        }
         let Draft { phrase, slot, value, owner, source } = draft;
         let after = match &before {
             Some(before) => Concept { phrase, value, source, updated, ..before.clone() },
@@ -100,9 +110,23 @@ impl<'a> Batch<'a> {
             let problem = format!("concept {} is already the {} `{}`", other.id, other.slot, other.phrase);
             return Err(Error::Conflict { problem });
         }
+        if normal != before.normal {
+            self.demand_room(&draft.owner, &normal)?;
+        }
         let Draft { phrase, slot, value, .. } = draft;
         let after = Concept { phrase, normal, slot, value, updated: self.time, ..before.clone() };
         self.record(Change { before: Some(before), after: Some(after) })
+    }
+
+    /// Refuses one more slot of a phrase that has as many as are found.
+    fn demand_room(&mut self, owner: &Owner, normal: &str) -> Result<()> {
+        let count = "SELECT count(*) FROM meno_concepts WHERE owner = $1 AND normal = $2";
+        let n = self.sql.number(count, &[owner.user().unwrap_or("").into(), normal.into()])?;
+        if n < MAX_SLOTS as u64 {
+            return Ok(());
+        }
+        let problem = format!("the phrase `{normal}` has {n} slots already");
+        Err(meno::Error::Concept { problem, hint: "forget one of them first".to_owned() }.into())
     }
 
     /// Takes back the last change of this actor that was not taken back yet, if all of it is within the scope.
@@ -210,9 +234,12 @@ impl<'a> Batch<'a> {
         ] {
             self.sql.execute(sql, &[name.into()])?;
         }
-        self.raise_trimmed(last)?;
-        for &id in &ids {
+        raise_trimmed(self.sql, last)?;
+        for id in ids.iter().copied().chain([ErasedOwner::new(owner).number()]) {
             self.write_down(NOBODY, id, [None, None])?;
+        }
+        if !ids.is_empty() || changes > 0 {
+            self.sql.execute("UPDATE meno_meta SET value = value + 1 WHERE name = 'unscrubbed'", &[])?;
         }
         self.touched.insert(NOBODY.to_owned(), Added::default());
         self.finish()?;
@@ -291,6 +318,7 @@ impl<'a> Batch<'a> {
 
     fn write_down(&mut self, owner: &str, id: u64, [was, became]: [Option<&str>; 2]) -> Result<()> {
         self.written += 1;
+        self.largest = self.largest.max(was.map_or(0, str::len) + became.map_or(0, str::len));
         self.sql.execute(
             "INSERT INTO meno_changes (batch, undoes, role, actor, owner, concept, was, became, time)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
@@ -312,29 +340,57 @@ impl<'a> Batch<'a> {
     /// push out those of others.
     fn finish(mut self) -> Result<()> {
         self.count()?;
-        // A small change does not wait until all of a large one is dropped, but more is dropped than is written.
-        let at_most = KEPT + 2 * self.written;
         for owner in std::mem::take(&mut self.touched).into_keys() {
-            let last = self.sql.number(
-                "SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM meno_changes WHERE owner = $1 AND batch < $2
-                   AND seq <= (SELECT seq FROM meno_changes WHERE owner = $1 ORDER BY seq DESC LIMIT 1 OFFSET $3)
-                   ORDER BY seq LIMIT $4) AS old",
-                &[owner.as_str().into(), self.number.into(), KEPT.into(), at_most.into()],
-            )?;
+            let last = self.last_of_too_many(&owner)?.max(self.last_of_too_much(&owner)?);
             if last > 0 {
                 let values = [owner.as_str().into(), last.into()];
                 self.sql.execute("DELETE FROM meno_changes WHERE owner = $1 AND seq <= $2", &values)?;
-                self.raise_trimmed(last)?;
+                raise_trimmed(self.sql, last)?;
             }
         }
         Ok(())
     }
 
-    /// Whoever has not seen this row of the journal reads everything anew.
-    fn raise_trimmed(&mut self, last: u64) -> Result<()> {
-        self.sql
-            .execute("UPDATE meno_meta SET value = $1 WHERE name = 'trimmed' AND value < $1", &[last.into()])
+    /// The last of the rows of an owner that are too many; 0 if there is none.
+    fn last_of_too_many(&mut self, owner: &str) -> Result<u64> {
+        // A small change does not wait until all of a large one is dropped, but more is dropped than is written.
+        let at_most = KEPT + 2 * self.written;
+        self.sql.number(
+            "SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM meno_changes WHERE owner = $1 AND batch < $2
+               AND seq <= (SELECT seq FROM meno_changes WHERE owner = $1 ORDER BY seq DESC LIMIT 1 OFFSET $3)
+               ORDER BY seq LIMIT $4) AS old",
+            &[owner.into(), self.number.into(), KEPT.into(), at_most.into()],
+        )
     }
+
+    /// The last of the rows of an owner that are too many bytes with those after them; 0 if there is none.
+    fn last_of_too_much(&mut self, owner: &str) -> Result<u64> {
+        if self.largest <= LARGE {
+            return Ok(0);
+        }
+        self.sql.number(
+            "SELECT coalesce(max(seq), 0) FROM (SELECT seq, batch, sum(octet_length(coalesce(was, ''))
+               + octet_length(coalesce(became, ''))) OVER (ORDER BY seq DESC) AS bytes
+               FROM meno_changes WHERE owner = $1) AS sizes WHERE batch < $2 AND bytes > $3",
+            &[owner.into(), self.number.into(), KEPT_BYTES.into()],
+        )
+    }
+}
+
+/// Drops all rows from before a time.
+pub(crate) fn drop_before(sql: &mut dyn Sql, time: u64) -> Result<()> {
+    let last =
+        sql.number("SELECT coalesce(max(seq), 0) FROM meno_changes WHERE time < $1", &[time.into()])?;
+    if last > 0 {
+        sql.execute("DELETE FROM meno_changes WHERE time < $1", &[time.into()])?;
+        raise_trimmed(sql, last)?;
+    }
+    Ok(())
+}
+
+/// Whoever has not seen this row of the journal reads everything anew.
+fn raise_trimmed(sql: &mut dyn Sql, last: u64) -> Result<()> {
+    sql.execute("UPDATE meno_meta SET value = $1 WHERE name = 'trimmed' AND value < $1", &[last.into()])
 }
 
 pub(crate) fn insert(sql: &mut dyn Sql, concept: &Concept) -> Result<()> {

@@ -22,6 +22,7 @@
 //! - `journal`: changes that can be undone, and that other processes follow.
 //! - `numbers`: by which concepts are called.
 //! - `schema`: the tables and their versions.
+//! - `content`: whether the file of a store is still what was opened.
 //! - `sqlite`, `postgres`: how each database is opened, locked and asked; `tls`: how the way to the second is protected.
 //! - `trust`: whom a client with TLS trusts, with the feature `tls`.
 //! - `desk`: a connection that many threads ask in turn.
@@ -34,6 +35,7 @@
 mod assistant;
 mod backup;
 mod clock;
+mod content;
 mod desk;
 mod error;
 mod journal;
@@ -52,12 +54,12 @@ mod tls;
 pub mod trust;
 
 pub use assistant::{Assistant, Turn};
-pub use backup::{backup, restore};
+pub use backup::{backup, open_backup, restore};
 pub use clock::Clock;
 pub use error::{Error, Result};
 pub use jsonl::{read_concepts, write_lines};
 pub use memory::{Known, Memory, now};
-pub use numbers::OwnJournal;
+pub use numbers::{ErasedOwner, OwnJournal};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use store::{
     Amendment, Change, Edit, Entered, Erased, Mark, News, Put, Query, Quota, Record, Scope, Store,

@@ -10,8 +10,9 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use meno::decision::Policy;
 use meno::engine::Tokenization;
@@ -19,6 +20,8 @@ use meno::memory::{Concept, Draft, Entry, Found, Index, Owner, Recalled, Remembe
 use meno::{Annotation, Worker};
 
 use crate::desk::{Desk, lock};
+use crate::numbers::ErasedOwner;
+use crate::sql::size;
 use crate::store::{Amendment, Change, Edit, Entered, Erased, Mark, News, Query, Scope, Search, Store};
 use crate::{Access, Error, Result, open};
 
@@ -28,8 +31,21 @@ const INTERVAL: Duration = Duration::from_millis(200);
 /// How long a store may take to answer before it counts as away.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long others may hold a store so that nobody here can write to it, before it counts as away.
+const HELD: Duration = Duration::from_secs(3);
+
+/// How long a store has at the end.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// At each so many looks at the journal it is seen whether the store can be written to, and at each so many it is tidied.
+const TURNS: u64 = 5;
+const TIDYINGS: u64 = 300;
+
 /// How many changes the index takes at a time, before readers have their turn.
 const PORTION: usize = 1000;
+
+/// How many concepts are read at a time: they may be large.
+const READ: usize = 100;
 
 /// Concepts that many threads ask for; clones are the same memory.
 ///
@@ -51,6 +67,12 @@ struct Shared {
     uses: Mutex<HashMap<u64, u64>>,
     /// Why the store is away; `None` if it is there.
     trouble: Mutex<Option<String>>,
+    /// Since when others have been holding it; `None` if it can be written to.
+    held: Mutex<Option<Instant>>,
+    /// How many milliseconds the journal goes back.
+    journal_age: AtomicU64,
+    /// Of whom everything was erased, for whoever asks.
+    erased: Mutex<Vec<ErasedOwner>>,
 }
 
 /// A concept that stands in a text.
@@ -97,6 +119,9 @@ impl Memory {
             reader: reader.map(|reader| Desk::new(reader, PATIENCE)),
             uses: Mutex::default(),
             trouble: Mutex::default(),
+            held: Mutex::default(),
+            journal_age: AtomicU64::new(u64::MAX),
+            erased: Mutex::default(),
         });
         follow(Arc::downgrade(&shared), follower.map(|follower| Desk::new(follower, PATIENCE)))?;
         Ok(Memory { shared, spelling: Spelling::Strict })
@@ -105,6 +130,17 @@ impl Memory {
     /// The same memory, in which misspellings are forgiven or not; at first they are not.
     pub fn with_spelling(self, spelling: Spelling) -> Self {
         Memory { spelling, ..self }
+    }
+
+    /// The same memory, which drops changes from the journal when they are so old; at first it drops none by age.
+    pub fn with_journal_of(self, age: Duration) -> Self {
+        self.shared.journal_age.store(age.as_millis() as u64, Ordering::Relaxed);
+        self
+    }
+
+    /// The owners of whom everything was erased since this was asked before, by whatever process.
+    pub fn take_erased(&self) -> Vec<ErasedOwner> {
+        std::mem::take(&mut lock(&self.shared.erased))
     }
 
     /// How many concepts there are.
@@ -240,15 +276,19 @@ impl Memory {
         let search = query.search();
         let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
         let ids = self.shared.search(scope, &search);
-        let mut concepts = Vec::new();
-        for ids in ids.chunks(limit.clamp(1, PORTION)) {
-            let read = self.shared.read(|store| store.concepts(scope, ids))?;
-            concepts.extend(read.into_iter().filter(|concept| search.finds(concept)));
-            if concepts.len() >= limit {
-                break;
+        let (mut concepts, mut bytes) = (Vec::new(), 0);
+        for ids in ids.chunks(limit.clamp(1, READ)) {
+            for concept in self.shared.read(|store| store.concepts(scope, ids))? {
+                if !search.finds(&concept) {
+                    continue;
+                }
+                bytes += size(&concept);
+                if concepts.len() == limit || bytes > query.bytes && !concepts.is_empty() {
+                    return Ok(concepts);
+                }
+                concepts.push(concept);
             }
         }
-        concepts.truncate(limit);
         self.shared.demand_store()?;
         Ok(concepts)
     }
@@ -302,7 +342,14 @@ impl Shared {
     /// Changes the store; refuses at once what it could not do just now.
     fn write<T>(&self, work: impl FnOnce(&mut dyn Store) -> Result<T>) -> Result<T> {
         self.demand_store()?;
-        self.note(self.writer.ask(work))
+        // That others here have their turn is not the store's trouble.
+        self.writer.ask(|store| {
+            let result = self.note(work(store));
+            if result.is_ok() {
+                *lock(&self.held) = None;
+            }
+            result
+        })
     }
 
     /// Reads the store.
@@ -348,7 +395,11 @@ impl Shared {
     /// Brings what changed in the store into the index.
     fn catch_up(&self, store: &mut dyn Store) -> Result<()> {
         let mut seen = lock(&self.seen);
-        match store.news(*seen)? {
+        let news = store.news(*seen)?;
+        if !matches!(&news, News::Changed(_, last) if *last == *seen) {
+            lock(&self.erased).extend(store.erasures(seen.seq)?);
+        }
+        match news {
             News::Changed(changed, last) => {
                 for portion in changed.chunks(PORTION) {
                     let mut index = self.index_mut();
@@ -396,22 +447,44 @@ impl Shared {
                 | Error::Newer { .. }
                 | Error::Distrusted { .. }),
             ) => *lock(&self.trouble) = Some(error.to_string()),
+            Err(Error::Busy { .. }) => self.note_held(),
             _ => {}
         }
         result
     }
 
+    /// Others hold the store. That is no trouble at first, for everybody has a turn.
+    fn note_held(&self) {
+        let now = Instant::now();
+        let waited_since = now.checked_sub(PATIENCE).unwrap_or(now);
+        let since = *lock(&self.held).get_or_insert(waited_since);
+        if now.saturating_duration_since(since) >= HELD {
+            *lock(&self.trouble) = Some("others hold it and let nobody write".to_owned());
+        }
+    }
+
     /// What is done all the time: brings what others changed into the index, and uses to the store. A store that was away is
     /// back when it can be written to; whoever finds something new here may teach, too.
-    fn follow(&self, store: &mut dyn Store) -> Result<()> {
+    fn follow(&self, store: &mut dyn Store, look: u64) -> Result<()> {
         if lock(&self.trouble).is_some() {
             store.check()?;
+            *lock(&self.held) = None;
             *lock(&self.trouble) = None;
         }
         if self.reader.is_some() {
             self.catch_up(store)?;
         }
-        self.write_uses(store)
+        // Whoever writes here finds out by itself.
+        if look.is_multiple_of(TURNS) && !self.writer.is_asked() {
+            store.wait_for_turn()?;
+            *lock(&self.held) = None;
+        }
+        self.write_uses(store)?;
+        if look.is_multiple_of(TIDYINGS) {
+            let now = now();
+            store.tidy(now, now.saturating_sub(self.journal_age.load(Ordering::Relaxed)))?;
+        }
+        Ok(())
     }
 
     /// Leaves the connections that nobody has just now.
@@ -420,10 +493,12 @@ impl Shared {
         let reader = self.reader.as_ref().and_then(Desk::clear);
         let Some(mut store) = store else { return };
         let uses: Vec<(u64, u64)> = lock(&self.uses).drain().collect();
+        let is_away = lock(&self.trouble).is_some();
         // On a thread of its own: to ask PostgreSQL is not allowed on those of an async runtime.
         let close = move || {
             drop(reader);
-            if !uses.is_empty() {
+            if !uses.is_empty() && !is_away {
+                store.set_patience(FAREWELL);
                 // Nobody is left to be told.
                 let _ = store.count_uses(&uses);
             }
@@ -519,12 +594,12 @@ fn load(store: &mut dyn Store) -> Result<(Index, Mark)> {
 fn follow(shared: Weak<Shared>, follower: Option<Desk>) -> Result<()> {
     let thread = std::thread::Builder::new().name("meno-memory".to_owned());
     let spawned = thread.spawn(move || {
-        loop {
+        for look in 1.. {
             std::thread::sleep(INTERVAL);
             let Some(shared) = shared.upgrade() else { return };
             let desk = follower.as_ref().unwrap_or(&shared.writer);
             // Whatever goes wrong, it is tried again; a store that is away is told by `Memory::trouble`.
-            let _ = shared.note(desk.ask(|store| shared.follow(store)));
+            let _ = desk.ask(|store| shared.note(shared.follow(store, look)));
         }
     });
     match spawned {

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use meno::memory::Owner;
+
 use crate::Result;
 use crate::sql::Sql;
 use crate::store::Entered;
@@ -33,6 +35,30 @@ fn first_block(owner: &str) -> u64 {
     match owner {
         "" => 0,
         owner => 1 + owner.bytes().fold(0xcbf2_9ce4_8422_2325, step) % (BLOCKS - 1),
+    }
+}
+
+/// An owner of whom everything was erased, as others are told: without a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErasedOwner(u64);
+
+impl ErasedOwner {
+    pub(crate) fn new(owner: &Owner) -> Self {
+        ErasedOwner(first_block(owner.user().unwrap_or("")) * BLOCK)
+    }
+
+    /// By the number that stands for it in the journal; `None` if that is the number of a concept.
+    pub(crate) fn from_number(number: u64) -> Option<Self> {
+        number.is_multiple_of(BLOCK).then_some(ErasedOwner(number))
+    }
+
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+
+    /// Whether it is this one; one in 16 million others looks the same.
+    pub fn is(self, owner: &Owner) -> bool {
+        self == ErasedOwner::new(owner)
     }
 }
 

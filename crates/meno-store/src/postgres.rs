@@ -83,10 +83,14 @@ impl Link {
         }
     }
 
-    /// The database gives up a little sooner, to say why.
+    /// The database gives up a little sooner, to say why. A process that stands still in the middle of a change, or is gone without
+    /// a word, holds up others for no longer than that.
     fn set_patience(&mut self, name: &str, patience: Duration) -> Result<()> {
         self.patience = patience;
-        self.run(name, &format!("SET statement_timeout = {}", patience.as_millis() * 4 / 5))
+        let (answer, idle) = (patience.as_millis() * 4 / 5, patience.as_millis());
+        let sql =
+            format!("SET statement_timeout = {answer}; SET idle_in_transaction_session_timeout = {idle}");
+        self.run(name, &sql)
     }
 
     fn run(&self, name: &str, sql: &str) -> Result<()> {
@@ -217,7 +221,12 @@ impl Backend for Postgres {
         link.run(&name, sql)
     }
 
-    fn scrub(&mut self) -> Result<()> {
+    /// It is the database's: its archives are, too.
+    fn empty_log(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn rewrite(&mut self) -> Result<()> {
         let name = self.name.clone();
         let link = self.link()?;
         link.patience = PATIENCE;
@@ -337,6 +346,7 @@ fn failed(name: &str, error: tokio_postgres::Error) -> Error {
         SqlState::CANNOT_CONNECT_NOW,
         SqlState::TOO_MANY_CONNECTIONS,
         SqlState::QUERY_CANCELED,
+        SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
         SqlState::READ_ONLY_SQL_TRANSACTION,
     ]
     .contains(said.code());

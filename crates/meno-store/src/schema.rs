@@ -4,8 +4,10 @@
 //! take, and the last number that was given to one of them. `meno_changes` has the journal: a row for each concept that a change touched, as JSON before and after, with its
 //! owner and with who changed it, by name and by role; the rows of one change share a `batch`; a row that takes back another
 //! batch names it in `undoes`, which is 0 elsewhere. What was erased leaves the numbers of concepts alone, as rows of the owner
-//! `*`. `meno_meta` has the schema's version under `schema`, under `trimmed` the last row that was dropped from the journal,
-//! and under `identity` a number that tells this store from others.
+//! `*`; the first number of an owner's block, which no concept has, stands for the owner. `meno_meta` has the schema's version under
+//! `schema`, under `trimmed` the last row that was dropped from the journal, under `identity` a number that tells this store from others,
+//! under `file` one that stays whatever is restored, under `unscrubbed` how many times something was erased that may have left traces
+//! on the disk, and under `scrubbed` when the tables were last written anew, in milliseconds since 1970.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -27,7 +29,7 @@ enum Step {
 use Step::{Fill, Make};
 
 /// How each version becomes the next, from none on. Never changed once released: there are stores of every version.
-const MIGRATIONS: [&[Step]; 4] = [
+const MIGRATIONS: [&[Step]; 5] = [
     &[
         Make("CREATE TABLE meno_concepts (id {serial}, phrase TEXT NOT NULL, normal TEXT NOT NULL, slot TEXT NOT NULL,
            value TEXT, owner TEXT NOT NULL, source TEXT, created BIGINT NOT NULL, updated BIGINT NOT NULL,
@@ -59,6 +61,12 @@ const MIGRATIONS: [&[Step]; 4] = [
         Make("ALTER TABLE meno_owners ADD COLUMN given BIGINT NOT NULL DEFAULT 0"),
         Make("CREATE INDEX meno_owners_given ON meno_owners (given)"),
         Fill(|sql| leave_old_numbers(sql)),
+    ],
+    &[
+        // What is dropped because it is old.
+        Make("CREATE INDEX meno_changes_time ON meno_changes (time)"),
+        Make("INSERT INTO meno_meta (name, value) VALUES ('unscrubbed', 0), ('scrubbed', 0)"),
+        Fill(|sql| give_random(sql, "file")),
     ],
 ];
 
@@ -117,8 +125,12 @@ fn leave_old_numbers(sql: &mut dyn Sql) -> Result<()> {
 
 /// A number that no other store has, so that whoever follows this one notices when there is another in its place.
 pub(crate) fn give_identity(sql: &mut dyn Sql) -> Result<()> {
-    let identity = RandomState::new().hash_one(0) >> 1;
-    sql.execute("INSERT INTO meno_meta (name, value) VALUES ('identity', $1)", &[identity.into()])
+    give_random(sql, "identity")
+}
+
+fn give_random(sql: &mut dyn Sql, name: &str) -> Result<()> {
+    let number = RandomState::new().hash_one(0) >> 1;
+    sql.execute("INSERT INTO meno_meta (name, value) VALUES ($1, $2)", &[name.into(), number.into()])
 }
 
 const META: &str =
@@ -135,7 +147,6 @@ pub(crate) trait Ddl: Sql {
 }
 
 /// Whether the tables are of this program's version.
-#[cfg(feature = "postgres")]
 pub(crate) fn is_current(sql: &mut dyn Ddl) -> Result<bool> {
     Ok(version(sql)? == VERSION)
 }

@@ -103,8 +103,11 @@ pub(crate) trait Backend: Send {
     /// Goes on numbering the journal after the greatest number that there is.
     fn renumber(&mut self) -> Result<()>;
 
-    /// Makes sure that what was deleted is not on the disk any more.
-    fn scrub(&mut self) -> Result<()>;
+    /// Takes what was there before out of the database's log, as far as it is the store's own.
+    fn empty_log(&mut self) -> Result<()>;
+
+    /// Writes the tables anew: what was deleted leaves traces in their pages. Nobody else writes meanwhile.
+    fn rewrite(&mut self) -> Result<()>;
 
     /// Runs `work` in one transaction that sees the store as it was at one moment.
     fn read<T>(&mut self, work: impl FnOnce(&mut dyn Sql) -> Result<T>) -> Result<T>;

@@ -2,17 +2,19 @@
 //!
 //! In WAL mode with `synchronous = FULL`: a change is on disk when it is acknowledged, and other processes read on while it
 //! is made. What is deleted is overwritten with zeros. A file that was deleted or replaced while it was open takes no more
-//! changes: the one that stands there now is opened. Nor does one whose log went away, for a crash would lose what is in that.
+//! changes: the one that stands there now is opened. Nor does one that was cut off or written over, or whose log went away, for
+//! a crash would lose what is in that.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
 
+use crate::content::{Files, State, has_log, immutable};
 use crate::schema::{self, Ddl};
 use crate::sql::{Backend, PATIENCE, Row, Sql, Value, columns};
 use crate::{Access, Error, Result};
@@ -53,34 +55,6 @@ impl Deadline {
     fn is_over(&self) -> bool {
         self.start.elapsed().as_millis() as u64 > self.at.load(Ordering::Relaxed)
     }
-}
-
-/// Which files a database is in, by what tells files apart whatever their names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Files {
-    main: FileId,
-    log: Option<FileId>,
-}
-
-type FileId = (u64, u64);
-
-#[cfg(unix)]
-fn file_id(path: &Path) -> Option<FileId> {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
-}
-
-/// Elsewhere a file that is open cannot be deleted or replaced.
-#[cfg(not(unix))]
-fn file_id(path: &Path) -> Option<FileId> {
-    path.exists().then_some((0, 0))
-}
-
-/// A file that belongs to another, by its name: the log of a database, or the index of that.
-pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
 }
 
 impl Sqlite {
@@ -127,47 +101,65 @@ impl Sqlite {
         let wal = store.connection.pragma_update(None, "journal_mode", "WAL");
         wal.map_err(|error| failed(&name, error))?;
         store.transaction("BEGIN IMMEDIATE", |tables| schema::prepare(tables, &name, access))?;
-        if is_file && let Some(main) = file_id(path) {
-            store.files = Some(Files { main, log: file_id(&beside(path, "-wal")) });
+        if is_file {
+            // The file has its number from the beginning, by which it is known; if others read just now it has it later.
+            let _ = store.connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
+            store.files = Files::of(path);
         }
         Ok(store)
     }
 
+    /// Opens a file as it is, without writing anything to it or beside it; `None` if it has to be opened to be written to.
+    pub(crate) fn open_to_read(path: &Path) -> Result<Option<Self>> {
+        let name = path.display().to_string();
+        if path.is_dir() {
+            return Err(Error::NotAStore { store: name, problem: "it is a folder".to_owned() });
+        }
+        if !path.exists() {
+            return Err(Error::NotThere { store: name });
+        }
+        if has_log(path) {
+            return Ok(None);
+        }
+        let deadline = Deadline::new(PATIENCE);
+        let connection = immutable(path).map_err(|error| failed(&name, error))?;
+        let mut store = Sqlite { connection, path: path.to_owned(), files: None, deadline };
+        store.demand_own(Access::Existing)?;
+        let is_current = store.transaction("BEGIN", |tables| schema::is_current(tables))?;
+        Ok(is_current.then_some(store))
+    }
+
     /// Opens what stands where the file stood, if that is another one.
     fn demand_same_file(&mut self) -> Result<()> {
-        let Some(files) = self.files else { return Ok(()) };
+        let Some(files) = &mut self.files else { return Ok(()) };
         let away = |problem: &str| Error::Away {
             store: self.path.display().to_string(),
             problem: problem.to_owned(),
         };
-        let log = beside(&self.path, "-wal");
-        if file_id(&self.path) == Some(files.main) {
-            if files.log.is_none_or(|known| file_id(&log) == Some(known)) {
-                return Ok(());
+        match files.state() {
+            State::Same => Ok(()),
+            State::Gone => Err(away("the file is gone")),
+            State::Damaged => Err(away("the file was cut off or written over")),
+            State::LogGone => {
+                if !has_log(&self.path) {
+                    // What is in it is saved as long as this connection has it. Where another took its place, it is not ours to read.
+                    let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
+                }
+                Err(away("its log is gone"))
             }
-            if !log.exists() {
-                // What is in it is saved as long as this connection has it. Where another took its place, it is not ours to read.
-                let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
+            State::Replaced => {
+                files.remove_log();
+                let other = Sqlite::open_for(&self.path, Access::Existing, self.deadline.patience)
+                    .map_err(|error| away(&format!("the file was replaced: {error}")))?;
+                // Closing it would touch files of the same names, which are not its own.
+                std::mem::forget(std::mem::replace(self, other));
+                Ok(())
             }
-            return Err(away("its log is gone"));
         }
-        if !self.path.exists() {
-            return Err(away("the file is gone"));
-        }
-        // The log of a file that is gone would be taken for that of the new one.
-        if files.log.is_some() && file_id(&log) == files.log {
-            let _ = std::fs::remove_file(log);
-            let _ = std::fs::remove_file(beside(&self.path, "-shm"));
-        }
-        let other = Sqlite::open_for(&self.path, Access::Existing, self.deadline.patience)
-            .map_err(|error| away(&format!("the file was replaced: {error}")))?;
-        // Closing it would touch files of the same names, which are not its own.
-        std::mem::forget(std::mem::replace(self, other));
-        Ok(())
     }
 
     /// Brings all that the log has into the file; whether nobody who reads kept it from that.
-    fn empty_log(&self) -> rusqlite::Result<bool> {
+    fn checkpoint(&self) -> rusqlite::Result<bool> {
         self.connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
             .map(|is_busy: bool| !is_busy)
@@ -231,16 +223,15 @@ impl Backend for Sqlite {
 
     fn write<T>(&mut self, work: impl FnOnce(&mut dyn Sql) -> Result<T>) -> Result<T> {
         let result = self.transaction("BEGIN IMMEDIATE", |tables| work(tables))?;
-        let away = |problem: &str| Error::Away { store: Backend::name(self), problem: problem.to_owned() };
+        let Some(files) = &mut self.files else { return Ok(result) };
         // What was written to a file that went away meanwhile is lost, and so is what stands behind a log without a beginning.
-        if self.files.is_some_and(|files| file_id(&self.path) != Some(files.main)) {
-            return Err(away("the file went away while it was written to"));
-        }
-        if self.files.is_some_and(|files| files.log.is_some()) && !has_beginning(&beside(&self.path, "-wal"))
-        {
-            return Err(away("its log was cut off"));
-        }
-        Ok(result)
+        let problem = match files.state() {
+            State::Same | State::LogGone if files.has_whole_log() => return Ok(result),
+            State::Same | State::LogGone => "its log was cut off",
+            State::Gone | State::Replaced => "the file went away while it was written to",
+            State::Damaged => "the file was cut off or written over",
+        };
+        Err(Error::Away { store: Backend::name(self), problem: problem.to_owned() })
     }
 
     /// It does so by itself.
@@ -248,25 +239,22 @@ impl Backend for Sqlite {
         Ok(())
     }
 
-    fn scrub(&mut self) -> Result<()> {
+    fn empty_log(&mut self) -> Result<()> {
+        let store = Backend::name(self);
+        match self.checkpoint() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Error::NotScrubbed { store }),
+            Err(error) => Err(failed(&store, error)),
+        }
+    }
+
+    fn rewrite(&mut self) -> Result<()> {
         let name = Backend::name(self);
         self.connection.progress_handler(0, None::<fn() -> bool>).map_err(|error| failed(&name, error))?;
-        // The log has what was there before, and pages of older programs were not overwritten.
-        let scrub = || -> rusqlite::Result<bool> {
-            if !self.empty_log()? {
-                return Ok(false);
-            }
-            self.connection.execute_batch("VACUUM")?;
-            self.empty_log()
-        };
-        let result = scrub();
+        let result = self.connection.execute_batch("VACUUM").map_err(|error| failed(&name, error));
         let watched = self.deadline.clone();
         let _ = self.connection.progress_handler(INSTRUCTIONS, Some(move || watched.is_over()));
-        match result {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Error::NotScrubbed { store: name }),
-            Err(error) => Err(failed(&name, error)),
-        }
+        result.and_then(|()| Backend::empty_log(self))
     }
 
     fn read<T>(&mut self, work: impl FnOnce(&mut dyn Sql) -> Result<T>) -> Result<T> {
@@ -278,18 +266,13 @@ impl Drop for Sqlite {
     /// Whoever copies the one file has everything.
     fn drop(&mut self) {
         self.deadline.renew();
+        if self.files.as_mut().is_some_and(|files| files.state() == State::Damaged) {
+            // The log belongs to what was there before: there is nothing to bring it into.
+            let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+            return;
+        }
         // If others read it just now, the last of them does it.
         let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
-    }
-}
-
-/// Whether a log is empty, or begins as logs do: what follows is read only then.
-fn has_beginning(log: &Path) -> bool {
-    let mut magic = [0; 4];
-    match std::fs::File::open(log).and_then(|mut log| log.read(&mut magic)) {
-        Ok(0) => true,
-        Ok(n) => n == 4 && u32::from_be_bytes(magic) & !1 == 0x377f_0682,
-        Err(_) => false,
     }
 }
 

@@ -5,10 +5,11 @@ use std::time::Duration;
 use meno::memory::{Concept, Draft, Entry, Kept, Owner, normal_form};
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
 use crate::backup;
-use crate::journal::Batch;
-use crate::sql::{Backend, Row, Sql, columns, concept, from_json};
+use crate::journal::{Batch, drop_before};
+use crate::numbers::ErasedOwner;
+use crate::sql::{Backend, Row, Sql, columns, concept, from_json, size};
+use crate::{Error, Result};
 
 /// Who asks: what may be seen and changed, and under whose name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +111,8 @@ pub struct Query {
     pub after: u64,
     /// At most so many.
     pub limit: u64,
+    /// And not many more bytes than these: none but the first is beyond them. Then there are more if there are any.
+    pub bytes: u64,
 }
 
 impl Query {
@@ -158,7 +161,8 @@ impl Search<'_> {
 
 impl Default for Query {
     fn default() -> Self {
-        Query { text: String::new(), slot: String::new(), after: 0, limit: i64::MAX as u64 }
+        let no_limit = i64::MAX as u64;
+        Query { text: String::new(), slot: String::new(), after: 0, limit: no_limit, bytes: no_limit }
     }
 }
 
@@ -222,11 +226,24 @@ pub trait Store: Send {
     /// How many concepts there are in all.
     fn count(&mut self) -> Result<u64>;
 
-    /// Takes away the concepts of an owner and all that the journal has of them, from the disk too.
+    /// Takes away the concepts of an owner and all that the journal has of them, from the disk too: for an admin at once; for others
+    /// traces may be left there until [`Store::tidy`], since nobody may have everything written anew again and again.
     fn erase(&mut self, scope: &Scope, owner: &Owner, time: u64) -> Result<Erased>;
 
-    /// What the journal has of an owner, after a row, at most so many rows.
+    /// The owners of whom everything was erased after a row of the journal.
+    fn erasures(&mut self, after: u64) -> Result<Vec<ErasedOwner>>;
+
+    /// What is to be done from time to time: drops what the journal has from before a moment, and takes what was erased from the disk.
+    fn tidy(&mut self, time: u64, oldest: u64) -> Result<()>;
+
+    /// What the journal has of an owner, after a row, at most so many rows. There are fewer if they are large, but none only at the end.
     fn journal(&mut self, owner: &Owner, after: u64, limit: u64) -> Result<Vec<Entered>>;
+
+    /// Whether the journal does not have old changes any more.
+    fn is_journal_cut(&mut self) -> Result<bool>;
+
+    /// Waits for a turn to write, and leaves it.
+    fn wait_for_turn(&mut self) -> Result<()>;
 
     /// Fails if nothing can be written now.
     fn check(&mut self) -> Result<()>;
@@ -266,18 +283,48 @@ impl<B: Backend> Store for B {
     fn erase(&mut self, scope: &Scope, owner: &Owner, time: u64) -> Result<Erased> {
         owner.check()?;
         let erased = self.write(|sql| Batch::new(sql, scope, time)?.erase(owner))?;
-        self.scrub()?;
+        scrub(self, time, if scope.admin.is_some() { 0 } else { PAUSE })?;
         Ok(erased)
+    }
+
+    fn erasures(&mut self, after: u64) -> Result<Vec<ErasedOwner>> {
+        let sql = "SELECT concept FROM meno_changes WHERE owner = '*' AND seq > $1 ORDER BY seq";
+        let mut erased = Vec::new();
+        self.read(|tables| {
+            tables.query(sql, &[after.into()], &mut |row| {
+                erased.extend(ErasedOwner::from_number(row.number(0)?));
+                Ok(())
+            })
+        })?;
+        Ok(erased)
+    }
+
+    fn tidy(&mut self, time: u64, oldest: u64) -> Result<()> {
+        self.write(|sql| drop_before(sql, oldest))?;
+        scrub(self, time, PAUSE)
+    }
+
+    fn is_journal_cut(&mut self) -> Result<bool> {
+        self.read(|sql| Ok(sql.number(TRIMMED, &[])? > 0))
+    }
+
+    fn wait_for_turn(&mut self) -> Result<()> {
+        self.write(|_| Ok(()))
     }
 
     fn journal(&mut self, owner: &Owner, after: u64, limit: u64) -> Result<Vec<Entered>> {
         let sql = "SELECT seq, batch, undoes, role, actor, time, was, became FROM meno_changes
                      WHERE owner = $1 AND seq > $2 ORDER BY seq LIMIT $3";
         let name = owner.user().unwrap_or("");
-        let mut rows = Vec::new();
+        let (mut rows, mut bytes) = (Vec::new(), 0);
         self.read(|tables| {
             tables.query(sql, &[name.into(), after.into(), limit.into()], &mut |row| {
-                rows.push(entered(row)?);
+                for column in [6, 7] {
+                    bytes += row.text(column)?.map_or(0, str::len);
+                }
+                if bytes <= PAGE_BYTES || rows.is_empty() {
+                    rows.push(entered(row)?);
+                }
                 Ok(())
             })
         })?;
@@ -309,7 +356,18 @@ impl<B: Backend> Store for B {
             query.text.trim().into(),
             query.limit.into(),
         ];
-        self.read(|tables| tables.concepts(sql, &values))
+        let (mut concepts, mut bytes) = (Vec::new(), 0);
+        self.read(|tables| {
+            tables.query(sql, &values, &mut |row| {
+                let concept = concept(row)?;
+                bytes += size(&concept);
+                if bytes <= query.bytes || concepts.is_empty() {
+                    concepts.push(concept);
+                }
+                Ok(())
+            })
+        })?;
+        Ok(concepts)
     }
 
     fn concepts(&mut self, scope: &Scope, ids: &[u64]) -> Result<Vec<Concept>> {
@@ -361,7 +419,7 @@ impl<B: Backend> Store for B {
         );
         self.read(|tables| {
             let last = mark(tables)?;
-            let trimmed = tables.number("SELECT value FROM meno_meta WHERE name = 'trimmed'", &[])?;
+            let trimmed = tables.number(TRIMMED, &[])?;
             // A journal that ends earlier than it did is that of a store which was put back to an older state.
             if since.store != last.store || since.seq < trimmed || last.seq < since.seq {
                 return Ok(News::Everything);
@@ -387,6 +445,39 @@ impl<B: Backend> Store for B {
             Ok(())
         })
     }
+}
+
+const TRIMMED: &str = "SELECT value FROM meno_meta WHERE name = 'trimmed'";
+
+/// The bytes of concepts on a page of the journal, about.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// The milliseconds from one time that the tables are written anew to the next, unless an admin asks for it: others wait meanwhile.
+const PAUSE: u64 = 10 * 60 * 1000;
+
+/// Sees to it that what was erased is not on the disk any more; traces of it may stay until the pause is over.
+fn scrub(store: &mut impl Backend, time: u64, pause: u64) -> Result<()> {
+    const VALUE: &str = "SELECT value FROM meno_meta WHERE name = $1";
+    let (waiting, last) = store.read(|sql| {
+        Ok((sql.number(VALUE, &["unscrubbed".into()])?, sql.number(VALUE, &["scrubbed".into()])?))
+    })?;
+    if waiting == 0 {
+        return Ok(());
+    }
+    let is_due = time.abs_diff(last) >= pause;
+    let scrubbed = store.empty_log().and_then(|()| if is_due { store.rewrite() } else { Ok(()) });
+    scrubbed.map_err(|error| match error {
+        Error::Busy { store } => Error::NotScrubbed { store },
+        error => error,
+    })?;
+    if !is_due {
+        return Ok(());
+    }
+    store.write(|sql| {
+        sql.execute("UPDATE meno_meta SET value = $1 WHERE name = 'scrubbed'", &[time.into()])?;
+        // Something more may have been erased meanwhile.
+        sql.execute("UPDATE meno_meta SET value = value - $1 WHERE name = 'unscrubbed'", &[waiting.into()])
+    })
 }
 
 /// Reads a row of the journal: seq, batch, undoes, role, actor, time, was, became.

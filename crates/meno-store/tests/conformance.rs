@@ -4,8 +4,8 @@ mod support;
 
 use meno::memory::{Concept, Draft, Owner, Source, normal_form};
 use meno_store::{
-    Access, Amendment, Edit, Erased, Error, Mark, News, OwnJournal, Query, Quota, SCHEMA_VERSION, Scope,
-    Store, open, read_concepts, write_lines,
+    Access, Amendment, Edit, Error, Mark, News, OwnJournal, Query, Quota, SCHEMA_VERSION, Scope, Store, open,
+    read_concepts, write_lines,
 };
 use support::{ANNA, BEN, adds, create, draft, on_every_store, sql};
 
@@ -413,81 +413,28 @@ fn undo_is_ones_own() {
 }
 
 #[test]
-fn nobody_pushes_the_changes_of_others_out_of_the_journal() {
+fn a_phrase_has_few_slots() {
     on_every_store(|location| {
-        let mut store = create(location);
-        let [anna, ben] = [Some("anna"), Some("ben")].map(Scope::of);
-        store.edit(&anna, adds(&["home|place|anna"]), 1).unwrap();
-        for batch in 0..12 {
-            let many = (0..100).map(|i| Edit::Add(draft(&format!("w{batch} {i}|song|ben")))).collect();
-            store.edit(&ben, many, 2).unwrap();
+        let (mut store, admin) = (create(location), Scope::admin("admin"));
+        let slots = |owner: &str| (0..8).map(|i| format!("red moon|s{i}|{owner}")).collect::<Vec<_>>();
+        for owner in ["", "anna"] {
+            store
+                .edit(&admin, adds(&slots(owner).iter().map(String::as_str).collect::<Vec<_>>()), 1)
+                .unwrap();
         }
-        let rows = |store: &mut dyn Store, user: &str| {
-            store.journal(&Owner::User(user.into()), 0, 10_000).unwrap().len()
-        };
-        assert_eq!((rows(&mut *store, "anna"), rows(&mut *store, "ben")), (1, 1_000));
-        assert_eq!(store.undo(&anna, 3).unwrap().len(), 1);
+        let error = store.edit(&admin, adds(&["Red  Moon!|s8|anna"]), 2).unwrap_err();
+        assert_eq!(error.to_string(), "the phrase `red moon` has 8 slots already");
+        assert_eq!(error.hint(), Some("forget one of them first"));
+        let changes = store.edit(&admin, adds(&["blue moon|s8|anna", "red moon|s7|anna|Moon"]), 3).unwrap();
+        let id = changes[0].after.as_ref().unwrap().id;
+        let phrase = Amendment { phrase: Some("red moon".into()), ..Amendment::default() };
+        assert!(store.edit(&admin, vec![Edit::Amend { id, to: phrase.clone() }], 4).is_err());
+        store.edit(&admin, vec![Edit::Remove { id: ANNA }], 5).unwrap();
+        store
+            .edit(&admin, vec![Edit::Amend { id, to: phrase }, Edit::Amend { id, to: slot("s9") }], 6)
+            .unwrap();
+        assert_eq!(store.count().unwrap(), 16);
     });
-}
-
-/// All bytes that a store has on disk, as far as they can be read.
-fn bytes_of(location: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for ending in ["", "-wal"] {
-        bytes.extend(std::fs::read(format!("{location}{ending}")).unwrap_or_default());
-    }
-    bytes
-}
-
-#[test]
-fn what_is_erased_is_nowhere() {
-    on_every_store(|location| {
-        let mut store = create(location);
-        let (ops, anna) = (Scope::admin("ops"), Scope::of(Some("anna")));
-        store.edit(&ops, adds(&["tea|drink", "zanzibarsecret|place|anna"]), 1).unwrap();
-        store.edit(&anna, adds(&["home|place|anna|zanzibarsecret lane"]), 2).unwrap();
-        store.edit(&anna, vec![Edit::Remove { id: ANNA }], 3).unwrap();
-        let seen = store.entries(&mut |_| {}).unwrap();
-        let is_file = !location.starts_with("postgres");
-        let has = |bytes: &[u8]| bytes.windows(14).any(|window| window == b"zanzibarsecret");
-        assert!(!is_file || has(&bytes_of(location)), "it is there to be erased");
-        let owner = Owner::User("anna".into());
-        assert_eq!(store.journal(&owner, 0, 10).unwrap().len(), 3);
-        let erased = store.erase(&ops, &owner, 4).unwrap();
-        assert_eq!(erased, Erased { concepts: 1, changes: 3 });
-        assert!(store.journal(&owner, 0, 10).unwrap().is_empty());
-        assert_eq!(all(&mut *store), ["1 tea|drink|-|- 1 1 0"]);
-        assert!(store.undo(&anna, 5).unwrap().is_empty());
-        assert!(!is_file || !has(&bytes_of(location)), "it is still on the disk");
-        // Others hear that the concept is gone.
-        match store.news(seen).unwrap() {
-            News::Everything => {}
-            News::Changed(changed, _) => assert_eq!(changed, [(ANNA + 1, None)]),
-        }
-        // Whoever comes back under the name begins with nothing.
-        assert_eq!(store.erase(&ops, &owner, 6).unwrap(), Erased::default());
-        store.edit(&anna, adds(&["home|place|anna"]), 7).unwrap();
-        assert_eq!(store.undo(&anna, 8).unwrap().len(), 1);
-    });
-}
-
-/// Whoever reads the file keeps what was there before in its log: that is told, and the next time does it.
-#[test]
-fn what_could_not_be_erased_from_the_disk_is_told() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("concepts.db");
-    let location = path.to_str().unwrap();
-    let (mut store, ops, anna) = (create(location), Scope::admin("ops"), Owner::User("anna".into()));
-    store.set_patience(std::time::Duration::from_millis(50));
-    store.edit(&ops, adds(&["zanzibarsecret|place|anna"]), 1).unwrap();
-    let reader = rusqlite::Connection::open(&path).unwrap();
-    reader.execute_batch("BEGIN; SELECT count(*) FROM meno_concepts").unwrap();
-    let error = store.erase(&ops, &anna, 2).unwrap_err();
-    assert!(matches!(error, Error::NotScrubbed { .. }), "{error}");
-    assert!(all(&mut *store).is_empty(), "it is in no answer");
-    drop(reader);
-    assert_eq!(store.erase(&ops, &anna, 3).unwrap(), Erased::default());
-    assert!(!bytes_of(location).windows(14).any(|window| window == b"zanzibarsecret"));
 }
 
 #[test]
@@ -553,7 +500,12 @@ fn older(location: &str, version: usize) -> Box<dyn Store> {
         true => include_str!("stores/schema1.postgres.sql"),
         false => include_str!("stores/schema1.sqlite.sql"),
     };
-    let steps = [first, include_str!("stores/schema2.sql"), include_str!("stores/schema3.sql")];
+    let steps = [
+        first,
+        include_str!("stores/schema2.sql"),
+        include_str!("stores/schema3.sql"),
+        include_str!("stores/schema4.sql"),
+    ];
     steps[..version].iter().for_each(|step| sql(location, step));
     open(location, Access::Existing).unwrap()
 }
@@ -607,6 +559,20 @@ fn owners_of_an_older_schema_count_by_themselves() {
         let changes = store.edit(&admin, adds(&["milk|drink", "x|song|anna"]), 402).unwrap();
         let ids: Vec<u64> = changes.into_iter().map(|change| change.after.unwrap().id).collect();
         assert_eq!(ids, [everyone + 2, ANNA + 1]);
+    });
+}
+
+#[test]
+fn an_older_journal_gets_an_end() {
+    on_every_store(|location| {
+        let (mut store, admin) = (older(location, 4), Scope::admin("admin"));
+        let anna = Owner::User("anna".into());
+        assert_eq!(store.journal(&anna, 0, 10).unwrap().len(), 2);
+        store.tidy(1_000, 201).unwrap();
+        assert!(store.journal(&anna, 0, 10).unwrap().is_empty());
+        assert_eq!(store.journal(&Owner::Everyone, 0, 10).unwrap().len(), 1);
+        store.erase(&admin, &anna, 2_000).unwrap();
+        assert_eq!(all(&mut *store), ["2 Tea|drink|-|- 300 300 0"]);
     });
 }
 

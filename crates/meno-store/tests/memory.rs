@@ -310,109 +310,89 @@ fn a_silent_database_is_told_within_seconds() {
         assert_eq!(memory.list(&admin, &Query::default()).unwrap().len(), 1);
     }
     memory.learn(&admin, draft("green moon|song")).unwrap();
-    // Dropping it waits for nobody either.
-    server.signal("STOP");
-    let start = Instant::now();
-    drop(memory);
-    let took = start.elapsed();
-    server.signal("CONT");
-    assert!(took < Duration::from_secs(5), "{took:?}");
-}
-
-/// Nothing is acknowledged that goes into a file which nobody will find again.
-#[test]
-fn a_file_that_went_away_takes_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("concepts.db");
-    let location = path.to_str().unwrap();
-    let (memory, admin) = (open(location), Scope::admin("admin"));
-    memory.learn(&admin, draft("red moon|song")).unwrap();
-    let other = dir.path().join("other.db");
-    drop(open(other.to_str().unwrap()).learn(&admin, draft("blue moon|song")).unwrap());
-
-    std::fs::remove_file(&path).unwrap();
-    assert!(matches!(memory.learn(&admin, draft("lost moon|song")), Err(Error::Away { .. })));
-    within(Duration::from_secs(3), || memory.trouble().is_some_and(|trouble| trouble.contains("gone")));
-    assert_eq!(knows(&memory, "red moon", None), ["song"]);
-
-    // Another store in its place is read, whatever its journal is like.
-    std::fs::rename(&other, &path).unwrap();
-    within(Duration::from_secs(3), || memory.trouble().is_none() && memory.len() == 1);
-    within(Duration::from_secs(3), || knows(&memory, "blue moon", None) == ["song"]);
-    assert!(knows(&memory, "red moon", None).is_empty());
-    memory.learn(&admin, draft("green moon|song")).unwrap();
-
-    // Garbage is no store.
-    std::fs::write(dir.path().join("garbage"), "x".repeat(5000)).unwrap();
-    std::fs::rename(dir.path().join("garbage"), &path).unwrap();
-    within(Duration::from_secs(3), || memory.trouble().is_some());
-    assert!(memory.learn(&admin, draft("lost moon|song")).is_err());
-    assert_eq!(knows(&memory, "green moon", None), ["song"]);
-}
-
-/// What a store has acknowledged last stands in its log: nothing is acknowledged that goes into one which nobody will find again.
-#[test]
-fn a_log_that_went_away_takes_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("concepts.db");
-    let location = path.to_str().unwrap();
-    let [log, away, crash] = ["concepts.db-wal", "away", "crash.db"].map(|name| dir.path().join(name));
-    let (memory, admin) = (open(location), Scope::admin("admin"));
-    memory.learn(&admin, draft("red moon|song")).unwrap();
-    std::fs::rename(&log, &away).unwrap();
-    assert!(matches!(memory.learn(&admin, draft("lost moon|song")), Err(Error::Away { .. })));
-    within(Duration::from_secs(3), || memory.trouble().is_some_and(|trouble| trouble.contains("log")));
-    assert_eq!(knows(&memory, "red moon", None), ["song"]);
-    // All that was acknowledged is in the one file by now, whatever happens to the process.
-    std::fs::copy(&path, &crash).unwrap();
-    assert_eq!(knows(&open(crash.to_str().unwrap()), "red moon", None), ["song"]);
-    std::fs::rename(&away, &log).unwrap();
-    within(Duration::from_secs(3), || memory.trouble().is_none());
-    memory.learn(&admin, draft("green moon|song")).unwrap();
-    // What is written behind the end of a log that was cut off is not found either.
-    std::fs::File::options().write(true).open(&log).unwrap().set_len(0).unwrap();
-    assert!(memory.learn(&admin, draft("lost moon|song")).is_err());
-    within(Duration::from_secs(3), || memory.trouble().is_some());
-    assert_eq!(knows(&memory, "green moon", None), ["song"]);
-}
-
-/// A file that is cut off, or that is written over, is no store any more: it takes nothing, and what is known is known.
-#[test]
-fn a_damaged_file_takes_nothing() {
-    for cut in [Some(0), Some(4096), Some(20_000), None] {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("concepts.db");
-        let location = path.to_str().unwrap();
-        let admin = Scope::admin("admin");
-        let many = (0..500).map(|i| Edit::Add(draft(&format!("moon {i}|song"))));
-        open(location).edit(&admin, many.collect()).unwrap();
-        let memory = open(location);
-        let mut file = std::fs::File::options().write(true).open(&path).unwrap();
-        match cut {
-            Some(length) => file.set_len(length).unwrap(),
-            None => std::io::Write::write_all(&mut file, &[7; 20_000]).unwrap(),
+    // Closing it waits for nobody either, known to be away or not, with uses that are not counted yet.
+    for is_known in [false, true] {
+        let memory = open(&location);
+        memory.remember(annotation("play red moon"), None, never);
+        server.signal("STOP");
+        if is_known {
+            within(Duration::from_secs(5), || memory.trouble().is_some());
         }
-        assert!(memory.learn(&admin, draft("lost moon|song")).is_err(), "{cut:?}");
-        within(Duration::from_secs(3), || memory.trouble().is_some());
-        assert_eq!(knows(&memory, "moon 7", None), ["song"]);
+        let start = Instant::now();
+        memory.close();
+        let took = start.elapsed();
+        server.signal("CONT");
+        assert!(took < Duration::from_millis(if is_known { 200 } else { 1500 }), "{took:?}");
     }
 }
 
+/// A store that others hold is not one in which anything can be learnt, whoever holds it.
 #[test]
-fn a_copy_of_the_one_file_has_everything() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("concepts.db");
-    let memory = open(path.to_str().unwrap());
-    memory.learn(&Scope::admin("admin"), draft("red moon|song")).unwrap();
-    drop(memory);
-    let copy = dir.path().join("copy.db");
-    std::fs::copy(&path, &copy).unwrap();
-    assert_eq!(knows(&open(copy.to_str().unwrap()), "red moon", None), ["song"]);
-    #[cfg(unix)]
-    {
-        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&path).unwrap().permissions());
-        assert_eq!(mode & 0o777, 0o600, "others can read it");
-    }
+fn a_store_that_others_hold_is_told_within_seconds() {
+    on_every_store(|location| {
+        let (memory, admin) = (open(location), Scope::admin("admin"));
+        memory.learn(&admin, draft("red moon|song")).unwrap();
+        let hold: Box<dyn FnOnce()> = match location.starts_with("postgres") {
+            true => {
+                let mut client = postgres::Client::connect(location, postgres::NoTls).unwrap();
+                client.batch_execute("BEGIN; SELECT pg_advisory_xact_lock(1835363951)").unwrap();
+                Box::new(move || drop(client))
+            }
+            false => {
+                let other = rusqlite::Connection::open(location).unwrap();
+                other.execute_batch("BEGIN IMMEDIATE").unwrap();
+                Box::new(move || drop(other))
+            }
+        };
+        within(Duration::from_secs(8), || memory.trouble().is_some_and(|trouble| trouble.contains("hold")));
+        let start = Instant::now();
+        assert!(matches!(memory.learn(&admin, draft("blue moon|song")), Err(Error::Away { .. })));
+        assert!(start.elapsed() < Duration::from_millis(100), "it waited");
+        assert_eq!(knows(&memory, "red moon", None), ["song"]);
+        hold();
+        within(Duration::from_secs(5), || memory.trouble().is_none());
+        memory.learn(&admin, draft("green moon|song")).unwrap();
+    });
+}
+
+/// A process that stands still in the middle of a change holds up others for a moment only.
+#[test]
+fn postgres_ends_a_change_that_stands_still() {
+    let Some(server) = support::server() else { return };
+    let location = server.database();
+    let (mut still, mut other) = (support::create(&location), support::create(&location));
+    still.set_patience(Duration::from_secs(1));
+    other.set_patience(Duration::from_secs(10));
+    let stood = still.replace(&mut |_| {
+        std::thread::scope(|scope| {
+            let edit = || other.edit(&Scope::admin("admin"), adds(&["red moon|song"]), 1);
+            assert!(scope.spawn(edit).join().unwrap().is_ok());
+        });
+        Ok(())
+    });
+    assert!(matches!(stood, Err(Error::Away { .. })), "{stood:?}");
+    assert_eq!(other.count().unwrap(), 1);
+}
+
+#[test]
+fn whose_everything_was_erased_is_told_to_all() {
+    on_every_store(|location| {
+        let (memory, admin) = (open(location), Scope::admin("admin"));
+        memory.learn(&admin, draft("home|place|ben")).unwrap();
+        let mut command = meno_store::open(location, Access::Existing).unwrap();
+        for name in ["anna", "ben"] {
+            let owner = Owner::User(name.to_owned());
+            // Of one there is nothing but what she says just now.
+            command.erase(&admin, &owner, 1).unwrap();
+            let mut told = Vec::new();
+            within(Duration::from_secs(1), || {
+                told.extend(memory.take_erased());
+                !told.is_empty()
+            });
+            assert!(told.iter().all(|gone| gone.is(&owner) && !gone.is(&Owner::Everyone)), "{name}");
+        }
+        assert!(memory.is_empty());
+    });
 }
 
 /// A search that takes long has a connection of its own.
@@ -464,7 +444,13 @@ fn a_memory_lists_what_its_store_lists() {
                 ["", " ", "oon", "red moon", "n 日", "n's m", "日本 d", "fé", "%", "_", "ong", "dan's", "zzz"]
             {
                 for (slot, after, limit) in [("", 0, 1000), ("place", 20, 7), ("", 30, 1), ("none", 0, 10)] {
-                    let query = Query { text: text.to_owned(), slot: slot.to_owned(), after, limit };
+                    let query = Query {
+                        text: text.to_owned(),
+                        slot: slot.to_owned(),
+                        after,
+                        limit,
+                        ..Query::default()
+                    };
                     let listed = memory.list(scope, &query).unwrap();
                     assert_eq!(listed, store.list(scope, &query).unwrap(), "{scope:?} {query:?}");
                 }

@@ -14,13 +14,25 @@ use crate::{Error, Result};
 ///
 /// A pipe or a device such as `/dev/stdout` cannot be replaced and is written to directly.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_as(OpenOptions::new(), path, bytes)
+}
+
+/// As [`write()`], but a new file is one that only its owner reads.
+pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    write_as(options, path, bytes)
+}
+
+fn write_as(options: OpenOptions, path: &Path, bytes: &[u8]) -> Result<()> {
     if fs::metadata(path).is_ok_and(|target| !target.is_file() && !target.is_dir()) {
         let written = OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(bytes));
         return written.map_err(|source| Error::write(path, source));
     }
     // A link is written through, not replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let commit = || Staged::new(&target, bytes)?.commit();
+    let commit = || Staged::made(options, &target, bytes)?.commit();
     commit().map_err(|source| Error::write(path, source))
 }
 
@@ -90,8 +102,13 @@ struct Staged {
 
 impl Staged {
     fn new(target: &Path, bytes: &[u8]) -> io::Result<Self> {
+        Staged::made(OpenOptions::new(), target, bytes)
+    }
+
+    /// The options say how a new file is made.
+    fn made(mut options: OpenOptions, target: &Path, bytes: &[u8]) -> io::Result<Self> {
         let temporary = beside(target);
-        let mut file = File::create_new(&temporary)?;
+        let mut file = options.write(true).create_new(true).open(&temporary)?;
         let staged = Staged { temporary, target: target.to_owned(), committed: false };
         if let Ok(old) = fs::metadata(target) {
             file.set_permissions(old.permissions())?;

@@ -70,7 +70,7 @@ pub(crate) async fn list(
     }
     let [text, slot] = [list.query, list.slot].map(Option::unwrap_or_default);
     demand_no_null(&[&text, &slot])?;
-    let query = Query { text, slot, after: list.after.unwrap_or(0), limit: limit + 1 };
+    let query = Query { text, slot, after: list.after.unwrap_or(0), limit: limit + 1, ..Query::default() };
     let mut concepts = blocking(&app, move |app| Ok(app.memory.list(&scope, &query)?)).await?;
     // One more was asked for, to see whether there is another page.
     let is_last = concepts.len() as u64 <= limit;

@@ -17,8 +17,9 @@ use crate::stream::{self, Pages};
 use crate::trail::Trail;
 use crate::{App, reply, schema};
 
-/// Concepts or rows of the journal on a page.
+/// Concepts or rows of the journal on a page, and the bytes after which it ends.
 const PAGE: u64 = 1000;
+const PAGE_BYTES: u64 = 1 << 20;
 
 /// The owner of a name, if the caller may speak for it: its own, or any for an admin.
 fn demand_owner(caller: &Caller, name: &str, right: Right) -> Result<Owner, Problem> {
@@ -45,15 +46,16 @@ pub(crate) async fn show(
     let owner = demand_owner(&caller, &name, Right::Read)?;
     let (own, scope) = (owner.clone(), Scope::own(owner.clone()));
     let concepts = Pages::new(app.clone(), move |app, after| {
-        let page = app.memory.list(&scope, &Query { after, limit: PAGE, ..Query::default() })?;
-        let next = page.get(PAGE as usize - 1).map(|concept| concept.id);
+        let query = Query { after, limit: PAGE, bytes: PAGE_BYTES, ..Query::default() };
+        let page = app.memory.list(&scope, &query)?;
+        let next = page.last().map(|concept| concept.id);
         let page = page.into_iter().filter(|concept| concept.owner == own);
         Ok((page.map(|concept| json!({ "concept": concept })).collect(), next))
     });
     let own = Mutex::new(OwnJournal::default());
     let journal = Pages::new(app, move |app, after| {
         let page = app.memory.journal(&owner, after, PAGE)?;
-        let next = page.get(PAGE as usize - 1).map(|row| row.seq);
+        let next = page.last().map(|row| row.seq);
         let mut own = own.lock().unwrap_or_else(PoisonError::into_inner);
         Ok((page.into_iter().map(|row| json!({ "change": own.row(row) })).collect(), next))
     });
@@ -62,8 +64,9 @@ pub(crate) async fn show(
 
 /// Forget everything about an owner: concepts, the journal of their changes, and dialogues under way
 ///
-/// It cannot be undone, and nothing of it stays on the disk of the store: while others read there, for example a backup, it is refused as
-/// busy after it is gone from all answers, and is to be asked for again. A token erases its own owner, an admin any.
+/// It cannot be undone. What it leaves on the disk of the store is overwritten at once; where an owner, not an admin, asks for it again within ten
+/// minutes, traces may stay until these are over. While others read there, for example a backup, it is refused as busy after it is gone from all
+/// answers, and is to be asked for again. A token erases its own owner, an admin any.
 #[utoipa::path(
     delete,
     path = "/v1/owners/{owner}",

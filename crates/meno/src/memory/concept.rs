@@ -9,8 +9,14 @@ use crate::{Annotation, Error, Result};
 /// The longest phrase, in words.
 pub const MAX_WORDS: usize = 32;
 
-/// The longest name, phrase, value or source, in bytes.
+/// The longest name, phrase, value or part of a source, in bytes.
 pub const MAX_BYTES: usize = 4096;
+
+/// How many slots one owner's phrase may fill; more would not tell what it is.
+pub const MAX_SLOTS: usize = 8;
+
+/// The name that stands for everyone where an owner is named.
+pub const EVERYONE: &str = "everyone";
 
 /// A phrase and what it stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,22 +98,53 @@ impl Owner {
 }
 
 impl Owner {
-    /// Refuses a name that looks like another, and `*`, which stands for all.
+    /// The owner of a name as people type it.
+    pub fn named(name: &str) -> Owner {
+        if name == EVERYONE { Owner::Everyone } else { Owner::from(Some(name.to_owned())) }
+    }
+
+    /// Refuses a name that looks like another, and those that stand for others: `*` for all, and `everyone`.
     pub fn check(&self) -> Result<()> {
         let Some(name) = self.user() else { return Ok(()) };
-        if name == "*" || name.contains(|c: char| is_hidden(c) || c == '\u{feff}') {
-            return Err(Error::Concept {
-                problem: format!("`{}` is no name of an owner", name.escape_debug()),
-                hint: "a name has no hidden characters, such as `anna`".to_owned(),
-            });
-        }
-        Ok(())
+        let hint = match name {
+            EVERYONE => "what everyone knows has no owner: leave it out, or null in JSON",
+            name if name == "*" || name.contains(|c| is_hidden(c) || is_joiner(c)) => {
+                "a name has no hidden characters, such as `anna`"
+            }
+            _ => return Ok(()),
+        };
+        let problem = format!("`{}` is no name of an owner", name.escape_debug());
+        Err(Error::Concept { problem, hint: hint.to_owned() })
     }
 }
 
-/// Whether a character is none that is seen, but one that a screen obeys: a control, or one that turns the direction of text.
+/// Whether a character is none that is seen: a control, a break of a line, one that turns the direction of text (`Bidi_Control` of
+/// Unicode), or one that is ignored where it is drawn (`Default_Ignorable_Code_Point`). Those that writing needs are not meant:
+/// joiners, and what chooses between the forms of a character.
 pub fn is_hidden(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180e}'
+                | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+                | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e001f}' | '\u{e0080}'..='\u{e00ff}'
+                | '\u{e01f0}'..='\u{e0fff}'
+        )
+}
+
+/// Whether a character is not seen by itself but belongs to how others are written: in Persian, in emoji, in flags.
+fn is_joiner(c: char) -> bool {
+    matches!(
+        c,
+        '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{200c}'..='\u{200d}' | '\u{fe00}'..='\u{fe0f}'
+            | '\u{e0020}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}'
+    )
+}
+
+/// A text without its hidden characters.
+pub fn visible(text: &str) -> String {
+    text.chars().filter(|&c| !is_hidden(c)).collect()
 }
 
 impl From<Option<String>> for Owner {
@@ -139,13 +176,15 @@ impl Draft {
             return refuse(problem, &format!("a phrase has at most {MAX_WORDS}"));
         }
         demand_slot(&self.slot)?;
-        let source = self.source.as_ref().map_or(0, |source| source.words.iter().map(|w| w.len() + 1).sum());
+        let [words, labels, intent] = self.source.as_ref().map_or([0; 3], Source::lengths);
         let lengths = [
             ("phrase", self.phrase.len()),
             ("slot", self.slot.len()),
             ("value", self.value.as_ref().map_or(0, String::len)),
             ("owner", self.owner.user().map_or(0, str::len)),
-            ("source", source),
+            ("source", words),
+            ("list of labels of the source", labels),
+            ("intent of the source", intent),
         ];
         if let Some((name, length)) = lengths.into_iter().find(|(_, length)| *length > MAX_BYTES) {
             return refuse(
@@ -156,8 +195,8 @@ impl Draft {
         // They are printed, and a screen would obey them; and PostgreSQL cannot store a null character.
         let texts = [("phrase", Some(self.phrase.as_str())), ("value", self.value.as_deref())];
         for (name, text) in texts {
-            if let Some(c) = text.and_then(|text| text.chars().find(|&c| is_hidden(c))) {
-                let problem = format!("there is a control character, {}, in the {name}", c.escape_unicode());
+            if let Some(c) = text.and_then(hidden) {
+                let problem = format!("there is a hidden character, {c}, in the {name}");
                 return refuse(problem, "take it out");
             }
         }
@@ -165,6 +204,11 @@ impl Draft {
         self.source.as_ref().map_or(Ok(()), Source::check)?;
         Ok(normal_form(&self.phrase))
     }
+}
+
+/// The first hidden character of a text, as it can be shown.
+fn hidden(text: &str) -> Option<impl std::fmt::Display> {
+    text.chars().find(|&c| is_hidden(c)).map(char::escape_unicode)
 }
 
 /// Whether a label can be made of a slot type.
@@ -201,8 +245,15 @@ impl Source {
         Source { words, labels: Vec::new(), intent: intent.to_owned() }
     }
 
+    /// The bytes of the words, of the labels and of the intent.
+    fn lengths(&self) -> [usize; 3] {
+        let of = |texts: &[String]| texts.iter().map(|text| text.len() + 1).sum();
+        [of(&self.words), of(&self.labels), self.intent.len()]
+    }
+
     fn check(&self) -> Result<()> {
-        let bad = |text: &str| text.is_empty() || text.contains(|c: char| c.is_whitespace() || c == '\0');
+        let bad = |text: &str| text.is_empty() || text.contains(char::is_whitespace);
+        let mut texts = self.words.iter().chain(&self.labels).chain([&self.intent]);
         let is_label = |label: &str| {
             label == "O" || matches!(label::split(label), ("B" | "I", slot) if !slot.is_empty() && !bad(slot))
         };
@@ -212,8 +263,8 @@ impl Source {
             format!("the source has {} words but {} labels", self.words.len(), self.labels.len())
         } else if let Some(label) = self.labels.iter().find(|label| !is_label(label)) {
             format!("the source has a label `{label}`, which is not IOB2")
-        } else if self.intent.contains(['\0', '\n', '\r']) {
-            "there is a line break in the intent of the source".to_owned()
+        } else if let Some(c) = texts.find_map(|text| hidden(text)) {
+            format!("there is a hidden character, {c}, in the source")
         } else {
             return Ok(());
         };

@@ -5,12 +5,15 @@
 //! A search looks up every run of words that is not longer than the longest phrase beginning with its first word; longer
 //! ones than one word only if some phrase begins with its first two, as a small filter tells.
 //!
+//! What is found is bounded whatever was taught, so that a search takes time and memory in proportion to the text: of the phrases
+//! that begin with one word the [`NESTED`] longest are found, and of each owner's phrase the newest [`MAX_SLOTS`] concepts.
+//!
 //! What was removed leaves its texts behind, until there is so much of it that the index is better made anew ([`Index::anew`]).
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::concept::{Concept, MAX_WORDS};
+use super::concept::{Concept, MAX_SLOTS, MAX_WORDS};
 use super::normal::{LoneS, Word, Words};
 use super::spelling::{Spelling, slips};
 use super::table::{Filter, Hasher, Interner, Table};
@@ -68,6 +71,8 @@ pub struct Index {
     normals: Vec<u32>,
     /// The bytes that concepts took which are gone, about.
     n_stale: usize,
+    /// How many concepts are left out because there are newer ones of the same phrase.
+    n_left_out: usize,
     by_phrase: Table,
     by_id: Table,
     /// The first two words of phrases.
@@ -87,6 +92,8 @@ struct Indexed {
     /// None if its place is free.
     n_words: u8,
     has_value: bool,
+    /// Whether it is not in the table of phrases.
+    is_left_out: bool,
     owner: u32,
     slot: u32,
     value: u32,
@@ -158,6 +165,34 @@ const STALE: usize = 16 << 10;
 /// A word of a text, and the number of its stem if a phrase has it.
 type Place<'a> = (Word<'a>, Option<u32>);
 
+/// Of the phrases that begin with one word of a text, or that stand around a misspelt one, so many are found: the longest.
+pub(super) const NESTED: usize = 4;
+
+/// So many words are tried that a misspelt one may be.
+const MAX_SLIPS: usize = 4;
+
+/// A concept whose phrase stands in a text, by the number of its first word there.
+#[derive(Clone, Copy)]
+struct Run {
+    concept: u32,
+    first: usize,
+    n_words: usize,
+}
+
+impl Run {
+    /// What sorts the longest first.
+    fn place(&self) -> (Reverse<usize>, usize) {
+        (Reverse(self.n_words), self.first)
+    }
+}
+
+/// Keeps those at the places of the most words.
+fn keep_longest(runs: &mut Vec<Run>) {
+    runs.sort_by_key(Run::place);
+    let n = runs.chunk_by(|a, b| a.place() == b.place()).take(NESTED).map(<[Run]>::len).sum();
+    runs.truncate(n);
+}
+
 /// The first owner's number; users have names that are not empty.
 const EVERYONE: u32 = 0;
 
@@ -194,6 +229,7 @@ impl Index {
             stems: Vec::with_capacity(3 * capacity),
             normals: Vec::with_capacity(3 * capacity),
             n_stale: 0,
+            n_left_out: 0,
             by_phrase: Table::with_capacity(capacity),
             by_id: Table::with_capacity(capacity),
             pairs: Filter::with_capacity(capacity),
@@ -243,6 +279,7 @@ impl Index {
             start: start as u32,
             n_words,
             has_value: entry.value.is_some(),
+            is_left_out: false,
             owner,
             slot: self.slots.intern(entry.slot),
             value: entry.value.map_or(0, |value| self.values.intern(value)),
@@ -261,13 +298,64 @@ impl Index {
                 self.concepts.len() as u32 - 1
             }
         };
-        self.by_phrase.insert(self.key(&indexed), at);
         self.by_id.insert(self.id_hash(indexed.id), at);
+        self.enter(at);
         if self.pairs.is_full() || self.vocabulary.is_full() {
             self.refilter();
         } else {
             self.filter(&indexed);
         }
+    }
+
+    /// Has a concept be found by its phrase; if there are too many, the oldest of them is left out.
+    fn enter(&mut self, at: u32) {
+        let indexed = self.concepts[at as usize];
+        let key = self.key(&indexed);
+        self.by_phrase.insert(key, at);
+        let same = || self.of_phrase(key, indexed.owner, self.phrase(&indexed));
+        if same().count() <= MAX_SLOTS {
+            return;
+        }
+        if let Some(oldest) = same().min_by_key(|&at| self.concepts[at as usize].id) {
+            self.by_phrase.remove(key, oldest);
+            self.concepts[oldest as usize].is_left_out = true;
+            self.n_left_out += 1;
+        }
+    }
+
+    /// Takes a concept out of the table of phrases; the newest that was left out there takes its place.
+    fn leave(&mut self, at: u32) {
+        let indexed = self.concepts[at as usize];
+        if indexed.is_left_out {
+            self.n_left_out -= 1;
+            return;
+        }
+        self.by_phrase.remove(self.key(&indexed), at);
+        if self.n_left_out == 0 {
+            return;
+        }
+        let is_next = |other: &&Indexed| {
+            other.is_left_out && other.owner == indexed.owner && self.phrase(other) == self.phrase(&indexed)
+        };
+        let next = self.concepts.iter().filter(is_next).map(|other| other.id).max();
+        if let Some(at) = next.and_then(|id| self.at(id)) {
+            self.concepts[at as usize].is_left_out = false;
+            self.n_left_out -= 1;
+            self.enter(at);
+        }
+    }
+
+    /// The concepts of an owner's phrase that are not left out.
+    fn of_phrase(&self, key: u64, owner: u32, words: &[u32]) -> impl Iterator<Item = u32> {
+        self.by_phrase.candidates(key).filter(move |&at| {
+            let indexed = &self.concepts[at as usize];
+            indexed.owner == owner && self.phrase(indexed) == words
+        })
+    }
+
+    /// Where a concept is.
+    fn at(&self, id: u64) -> Option<u32> {
+        self.by_id.candidates(self.id_hash(id)).find(|&at| self.concepts[at as usize].id == id)
     }
 
     /// Makes the filters anew, with room for as many again.
@@ -302,15 +390,12 @@ impl Index {
 
     /// Takes a concept out; whether it was there.
     pub fn remove(&mut self, id: u64) -> bool {
-        let hash = self.id_hash(id);
-        let Some(at) = self.by_id.candidates(hash).find(|&at| self.concepts[at as usize].id == id) else {
-            return false;
-        };
+        let Some(at) = self.at(id) else { return false };
         let indexed = self.concepts[at as usize];
-        self.by_id.remove(hash, at);
-        self.by_phrase.remove(self.key(&indexed), at);
+        self.by_id.remove(self.id_hash(id), at);
+        self.leave(at);
         self.n_stale += self.kept(&indexed).size();
-        self.concepts[at as usize] = Indexed { start: 0, n_words: 0, ..indexed };
+        self.concepts[at as usize] = Indexed { start: 0, n_words: 0, is_left_out: false, ..indexed };
         self.free.push(at);
         true
     }
@@ -349,9 +434,9 @@ impl Index {
         Kept { index: self, indexed }
     }
 
-    /// Every concept of the user and of everyone whose phrase stands in the text: the one of most words first, then the one
+    /// The concepts of the user and of everyone whose phrases stand in the text: the one of most words first, then the one
     /// that begins first, then exact ones, then the one that ends last; among those at one place the user's own first, then
-    /// the newest.
+    /// the newest. Where more than four phrases begin with the same word of the text, the longest are found.
     pub fn find(&self, text: &str, user: Option<&str>) -> Vec<Found<'_>> {
         self.find_spelt(text, user, Spelling::Strict)
     }
@@ -383,68 +468,72 @@ impl Index {
         found: &mut Vec<Found<'i>>,
     ) {
         let mut places: Vec<Place<'_>> = words.iter().map(|word| (word, self.words.id(word.stem))).collect();
-        self.find_runs(&places, 0..places.len(), owners, |run| found.push(run));
+        let mut runs = Vec::new();
+        for first in 0..places.len() {
+            self.find_runs(&places, first, owners, &mut runs);
+            keep_longest(&mut runs);
+            found.extend(runs.drain(..).map(|run| self.found(run, &places)));
+        }
         if spelling == Spelling::Strict {
             return;
         }
         for at in 0..places.len() {
             let (word, id) = places[at];
             // What others taught makes no difference.
-            let has = |owner| id.is_some_and(|id| self.vocabulary.may_have(self.owned(owner, id)));
-            if owners.into_iter().flatten().any(has) {
+            if id.is_some_and(|id| self.is_word_of(id, owners)) {
                 continue;
             }
             let mut ids = Vec::new();
             slips(word.stem, |slip| ids.extend(self.words.id(slip)));
             ids.sort_unstable();
             ids.dedup();
-            for id in ids {
+            ids.retain(|&id| self.is_word_of(id, owners));
+            for &id in ids.iter().take(MAX_SLIPS) {
                 places[at].1 = Some(id);
-                self.find_runs(&places, (at + 1).saturating_sub(MAX_WORDS)..at + 1, owners, |run| {
-                    if word.end <= run.end {
-                        found.push(Found { exact: false, ..run });
-                    }
-                });
+                self.find_runs_over(&places, at, owners, &mut runs);
             }
             places[at].1 = id;
+            let misspelt = |run| Found { exact: false, ..self.found(run, &places) };
+            found.extend(runs.drain(..).map(misspelt));
         }
     }
 
-    /// Finds phrases that begin with one of these words.
-    fn find_runs<'i>(
-        &'i self,
-        places: &[Place<'_>],
-        firsts: Range<usize>,
-        owners: [Option<u32>; 2],
-        mut each: impl FnMut(Found<'i>),
-    ) {
-        let mut run = Vec::with_capacity(MAX_WORDS);
-        for first in firsts {
-            let longest = places[first].1.map_or(0, |id| self.words.byte(id));
-            let mut hash = 0;
-            run.clear();
-            for (_, id) in places[first..].iter().take(usize::from(longest)) {
-                let Some(id) = *id else { break };
-                run.push(id);
-                hash = self.hasher.mix(hash, id.into());
-                if run.len() == 2 && !self.pairs.may_have(hash) {
-                    break;
-                }
-                for owner in owners.into_iter().flatten() {
-                    let matches = |&at: &u32| {
-                        let indexed = &self.concepts[at as usize];
-                        indexed.owner == owner && self.phrase(indexed) == run.as_slice()
-                    };
-                    let key = self.hasher.mix(hash, owner.into());
-                    let there = self.by_phrase.candidates(key).filter(matches);
-                    there.for_each(|at| each(self.found(at, &places[first..first + run.len()])));
-                }
+    /// Whether somebody's phrases have a word, by its stem.
+    fn is_word_of(&self, stem: u32, owners: [Option<u32>; 2]) -> bool {
+        owners.into_iter().flatten().any(|owner| self.vocabulary.may_have(self.owned(owner, stem)))
+    }
+
+    /// Finds phrases that have this word; the longest are kept.
+    fn find_runs_over(&self, places: &[Place<'_>], at: usize, owners: [Option<u32>; 2], runs: &mut Vec<Run>) {
+        for first in (at + 1).saturating_sub(MAX_WORDS)..=at {
+            self.find_runs(places, first, owners, runs);
+            runs.retain(|run| at < run.first + run.n_words);
+            keep_longest(runs);
+        }
+    }
+
+    /// Finds phrases that begin with this word.
+    fn find_runs(&self, places: &[Place<'_>], first: usize, owners: [Option<u32>; 2], runs: &mut Vec<Run>) {
+        let longest = places[first].1.map_or(0, |id| self.words.byte(id));
+        let (mut hash, mut words) = (0, [0; MAX_WORDS]);
+        for (&(_, id), n_words) in places[first..].iter().take(usize::from(longest)).zip(1..) {
+            let Some(id) = id else { break };
+            words[n_words - 1] = id;
+            hash = self.hasher.mix(hash, id.into());
+            if n_words == 2 && !self.pairs.may_have(hash) {
+                break;
+            }
+            for owner in owners.into_iter().flatten() {
+                let key = self.hasher.mix(hash, owner.into());
+                let there = self.of_phrase(key, owner, &words[..n_words]);
+                runs.extend(there.map(|concept| Run { concept, first, n_words }));
             }
         }
     }
 
-    fn found(&self, at: u32, words: &[Place<'_>]) -> Found<'_> {
-        let indexed = &self.concepts[at as usize];
+    fn found(&self, run: Run, places: &[Place<'_>]) -> Found<'_> {
+        let words = &places[run.first..run.first + run.n_words];
+        let indexed = &self.concepts[run.concept as usize];
         let kept = self.kept(indexed);
         Found {
             id: indexed.id,

@@ -27,7 +27,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use concept::{Concept, Draft, MAX_BYTES, MAX_WORDS, Owner, Source, is_hidden};
+pub use concept::{
+    Concept, Draft, EVERYONE, MAX_BYTES, MAX_SLOTS, MAX_WORDS, Owner, Source, is_hidden, visible,
+};
 pub use corpus::{Exported, label_in, source_of, to_corpus};
 pub use index::{Entry, Found, Index, Kept};
 pub(crate) use known::KnownValues;

@@ -147,13 +147,100 @@ fn drafts_that_nobody_could_find_are_refused() {
         ("x", "", "the slot has no name"),
         ("x", "a b", "there is white space in the slot `a b`"),
         ("x", "unknown", "a slot cannot be called `unknown`"),
-        ("x\0", "song", "there is a control character, \\u{0}, in the phrase"),
-        ("x\u{202e}y", "song", "there is a control character, \\u{202e}, in the phrase"),
+        ("x\0", "song", "there is a hidden character, \\u{0}, in the phrase"),
+        ("x\u{202e}y", "song", "there is a hidden character, \\u{202e}, in the phrase"),
+        ("x\u{61c}y", "song", "there is a hidden character, \\u{61c}, in the phrase"),
+        ("x\u{200b}", "song", "there is a hidden character, \\u{200b}, in the phrase"),
         ("x", "O", "a slot cannot be called `O`, which is no slot"),
         ("x", "B-place", "a slot cannot be called `B-place`, which is a label"),
     ] {
         assert_eq!(draft(phrase, slot).check().unwrap_err().to_string(), problem);
     }
+}
+
+#[test]
+fn every_part_of_a_draft_is_bounded_and_seen() {
+    let plain = || Draft { phrase: "x".into(), slot: "song".into(), ..Draft::default() };
+    let huge = || "x".repeat(MAX_BYTES + 1);
+    let source = |words: &[&str], labels: &[&str], intent: &str| {
+        let [words, labels] =
+            [words, labels].map(|texts| texts.iter().map(|&text| text.to_owned()).collect());
+        Draft { source: Some(Source { words, labels, intent: intent.to_owned() }), ..plain() }
+    };
+    let owned = |name: &str| Draft { owner: Owner::User(name.to_owned()), ..plain() };
+    for (draft, problem) in [
+        (source(&["x"], &[], &huge()), "the intent of the source has 4097 bytes"),
+        (source(&["x"], &[&format!("B-{}", huge())], ""), "the list of labels of the source has 4100 bytes"),
+        (source(&[&huge()], &[], ""), "the source has 4098 bytes"),
+        (source(&["x\u{2067}y"], &[], ""), "there is a hidden character, \\u{2067}, in the source"),
+        (source(&["x"], &["B-a\u{200f}"], ""), "there is a hidden character, \\u{200f}, in the source"),
+        (source(&["x"], &[], "a\nb"), "there is a hidden character, \\u{a}, in the source"),
+        (source(&["x"], &[], "a\u{2060}b"), "there is a hidden character, \\u{2060}, in the source"),
+        (owned("anna\u{200b}"), "`anna\\u{200b}` is no name of an owner"),
+        (owned("an\u{200d}na"), "`an\\u{200d}na` is no name of an owner"),
+        (owned("\u{feff}anna"), "`\\u{feff}anna` is no name of an owner"),
+        (owned("everyone"), "`everyone` is no name of an owner"),
+    ] {
+        assert_eq!(draft.check().unwrap_err().to_string(), problem);
+    }
+    // What writing needs is not hidden: joiners of Persian and of emoji, the colour of a heart, a flag.
+    for phrase in ["می\u{200c}خواهم", "👩\u{200d}🚀", "❤\u{fe0f}", "🏴\u{e0067}\u{e0062}\u{e007f}"]
+    {
+        assert!(Draft { phrase: phrase.into(), ..plain() }.check().is_ok(), "{phrase}");
+    }
+    assert_eq!(Owner::named("everyone"), Owner::Everyone);
+    assert_eq!(visible("a\u{202e}b\u{200b}c\n"), "abc");
+}
+
+/// Phrases of 1 to 32 times the same word, each in as many slots as an owner can give it, and more in an older store.
+#[test]
+fn what_is_found_is_bounded_whatever_was_taught() {
+    let mut index = Index::default();
+    let mut id = 0;
+    for (n_words, slot) in (1..=MAX_WORDS).flat_map(|n| (0..120).map(move |slot| (n, slot))) {
+        for user in [None, Some("anna")] {
+            let (phrase, slot) = ("a ".repeat(n_words), format!("s{slot}"));
+            index.insert(Entry { id, phrase: &phrase, slot: &slot, value: None, user });
+            id += 1;
+        }
+    }
+    for (text, spelling) in
+        [("a ".repeat(2000), Spelling::Strict), ("aaaaa ".repeat(680), Spelling::Forgiving)]
+    {
+        let start = std::time::Instant::now();
+        let found = index.find_spelt(&text, Some("anna"), spelling);
+        assert!(found.len() <= 2000 * super::index::NESTED * 2 * MAX_SLOTS, "{}", found.len());
+        assert!(start.elapsed() < std::time::Duration::from_secs(2), "{:?}", start.elapsed());
+    }
+    let found = index.find(&"a ".repeat(40), Some("anna"));
+    assert_eq!((found[0].n_words, found[0].own, found[0].id), (MAX_WORDS, true, id - 1));
+    // The newest of one place are found; when one goes, the next comes back.
+    let slots = |index: &Index| index.find("a", None).iter().map(|f| f.slot.to_owned()).collect::<Vec<_>>();
+    assert_eq!(slots(&index), (112..120).rev().map(|i| format!("s{i}")).collect::<Vec<_>>());
+    for slot in 110..118 {
+        assert!(index.remove(2 * slot));
+    }
+    let left = (118..120).rev().chain((104..110).rev());
+    assert_eq!(slots(&index), left.map(|i| format!("s{i}")).collect::<Vec<_>>());
+    assert_eq!(index.compacted().find("a a", Some("anna")), index.find("a a", Some("anna")));
+}
+
+/// Many words of which each may be the same misspelt one.
+#[test]
+fn what_misspellings_find_is_bounded() {
+    let mut index = Index::default();
+    let words: Vec<String> = ('a'..='z').map(|letter| format!("aaaaa{letter}")).collect();
+    for (id, word) in (0..).zip(&words) {
+        for n_words in 1..=MAX_WORDS as u64 {
+            let phrase = format!("{word} ").repeat(n_words as usize);
+            let id = 100 * id + n_words;
+            index.insert(Entry { id, phrase: &phrase, slot: "song", value: None, user: None });
+        }
+    }
+    let start = std::time::Instant::now();
+    let found = index.find_spelt(&"aaaaa ".repeat(680), None, Spelling::Forgiving);
+    assert!(!found.is_empty() && found.len() <= 680 * 64, "{}", found.len());
+    assert!(start.elapsed() < std::time::Duration::from_secs(3), "{:?}", start.elapsed());
 }
 
 /// `word/label`, with `?` after the label of a word over the threshold, `!` after that of one never seen, `~` where a plural
@@ -295,7 +382,7 @@ fn any_entry() -> impl Strategy<Value = (u64, String, String, Option<String>)> {
     let word = prop::sample::select(vec!["a", "b", "mix", "mixes", "Mix's", "s", "'s", "é"]);
     let phrase = prop::collection::vec(word, 0..4).prop_map(|words| words.join(" "));
     let user = prop::option::of("[uv]");
-    (0..12u64, phrase, "[xy]", user)
+    (0..MAX_SLOTS as u64, phrase, "[xy]", user)
 }
 
 fn stems(text: &str, lone_s: LoneS) -> Vec<(String, usize, usize)> {
