@@ -19,6 +19,7 @@ use meno::memory::{Concept, Draft, Entry, Found, Index, Owner, Recalled, Remembe
 use meno::{Annotation, Worker};
 
 use crate::desk::{Desk, lock};
+use crate::sql::size;
 use crate::store::{Amendment, Change, Edit, Entered, Erased, Mark, News, Query, Scope, Search, Store};
 use crate::{Access, Error, Result, open};
 
@@ -30,6 +31,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How many changes the index takes at a time, before readers have their turn.
 const PORTION: usize = 1000;
+
+/// How many concepts are read at a time: a page of long ones may end soon.
+const AT_ONCE: usize = 250;
 
 /// Concepts that many threads ask for; clones are the same memory.
 ///
@@ -237,20 +241,29 @@ impl Memory {
 
     /// Concepts as they are stored, found by the index, in the order of their ids; fails while the store is away.
     pub fn list(&self, scope: &Scope, query: &Query) -> Result<Vec<Concept>> {
+        self.page(scope, query, u64::MAX).map(|(concepts, _)| concepts)
+    }
+
+    /// As [`Memory::list`], about so many bytes of them but at least one; and the id after which the next page begins, if there
+    /// are more.
+    pub fn page(&self, scope: &Scope, query: &Query, bytes: u64) -> Result<(Vec<Concept>, Option<u64>)> {
         let search = query.search();
         let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
         let ids = self.shared.search(scope, &search);
-        let mut concepts = Vec::new();
-        for ids in ids.chunks(limit.clamp(1, PORTION)) {
+        let (mut concepts, mut taken) = (Vec::<Concept>::new(), 0);
+        for ids in ids.chunks(limit.saturating_add(1).min(AT_ONCE)) {
             let read = self.shared.read(|store| store.concepts(scope, ids))?;
-            concepts.extend(read.into_iter().filter(|concept| search.finds(concept)));
-            if concepts.len() >= limit {
-                break;
+            for concept in read.into_iter().filter(|concept| search.finds(concept)) {
+                if concepts.len() >= limit || taken >= bytes {
+                    let next = concepts.last().map(|concept| concept.id);
+                    return Ok((concepts, next));
+                }
+                taken += size(&concept);
+                concepts.push(concept);
             }
         }
-        concepts.truncate(limit);
         self.shared.demand_store()?;
-        Ok(concepts)
+        Ok((concepts, None))
     }
 
     /// A concept as it is stored; fails while the store is away.
