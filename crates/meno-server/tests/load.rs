@@ -310,7 +310,7 @@ fn during_a_flood(
         Running::start(Config { threads: 2, tokens, store, timeout: Duration::from_secs(60), ..config() });
     let kind = [("content-type", "application/x-ndjson")];
     let mut client = server.client().with_token(&eve);
-    assert_eq!(client.send("POST", "/v1/concepts/import", &kind, Some(lessons(5000).as_bytes())).status, 200);
+    assert_eq!(client.send("POST", "/v1/concepts/import", &kind, Some(lessons(2000).as_bytes())).status, 200);
     let is_over = AtomicBool::new(false);
     let mut times: Vec<Duration> = std::thread::scope(|scope| {
         for _ in 0..n_connections {
@@ -364,7 +364,7 @@ fn a_flood_of_lists_does_not_hold_up_another() {
 /// Whoever imports as much as may be on some connections holds up nobody who teaches for long.
 #[test]
 fn a_flood_of_imports_does_not_hold_up_another() {
-    let lines = lessons(5000);
+    let lines = lessons(2000);
     let kind = [("content-type", "application/x-ndjson")];
     let import =
         |client: &mut Client| client.send("POST", "/v1/concepts/import", &kind, Some(lines.as_bytes()));

@@ -25,7 +25,7 @@ use crate::{App, reply, schema, turns};
 const MAX_PAGE: u64 = 1000;
 
 /// So many lines are learnt at once, unless an admin imports them: nobody else teaches meanwhile.
-const MAX_LINES: usize = 5000;
+const MAX_LINES: usize = 2000;
 
 /// For whom an admin acts.
 #[derive(Deserialize, IntoParams)]
@@ -331,7 +331,7 @@ pub(super) fn page(app: &App, scope: &Scope, after: u64) -> Result<Page<Vec<Conc
 
 /// Learn many concepts at once, from lines as `export` gives them
 ///
-/// All of them are learnt, or none; one undo takes them back. There are at most 5000, unless an admin sends them. They become the owner's; only an admin who acts for all, with
+/// All of them are learnt, or none; one undo takes them back. There are at most 2000, unless an admin sends them. They become the owner's; only an admin who acts for all, with
 /// `owner=*`, keeps the owners that the lines name.
 #[utoipa::path(
     post,
