@@ -116,8 +116,8 @@ fn answers_that_are_not_taken_leave_places_to_others() {
     std::thread::sleep(Duration::from_millis(500));
     for _ in 0..5 {
         let begun = Instant::now();
-        let mut other = asking(&server, [127, 0, 0, 9], "nobody", "/healthz");
-        assert_eq!(status(&mut other), 200);
+        let other = asking(&server, [127, 0, 0, 9], "nobody", "/healthz");
+        assert_eq!(status(&other), 200);
         assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     }
     drop(held);

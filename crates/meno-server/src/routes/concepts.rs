@@ -308,7 +308,10 @@ pub(crate) async fn export(
     let scope = app.scope(&caller, query.owner.as_deref())?;
     let room = stream::room(&app, caller.id)?;
     if let other @ Some(_) = caller.other(query.owner.as_deref()) {
-        let record = move |app: &App| Ok(app.record_reading(&trail, other.as_deref(), &[]));
+        let record = move |app: &App| {
+            app.record_reading(&trail, other.as_deref(), &[]);
+            Ok(())
+        };
         turns::read(&app, caller.id, record).await?;
     }
     match query.form {
