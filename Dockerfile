@@ -3,7 +3,8 @@
 #   docker build -t meno .
 #   docker run -p 127.0.0.1:8080:8080 -v ./bot:/etc/meno:ro -v meno:/var/lib/meno meno
 #
-# /etc/meno has the model `bot.meno` and the file `tokens`; /var/lib/meno has what was taught.
+# /etc/meno has the model `bot.meno` and the file `tokens`, which must be the user's of the image (`chown 65532 bot/tokens`): `meno token`
+# makes it for whoever types it, and leaves one that is there to its owner. /var/lib/meno has what was taught.
 
 FROM rust:1.95-slim-bookworm AS build
 WORKDIR /src

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Measures what one caller notices of others who are silent or who flood the server, and prints JSON (scripts/server/fair.py).
+# Measures what one caller notices of others who are silent or who flood the server, and prints JSON (scripts/server/fair.py). Fails where
+# one in a hundred of its requests takes 50 ms or more while another floods.
 #
 #   scripts/bench_fair.sh MENO [SECONDS [MODEL]]     MENO is the program; each part takes SECONDS, 20 by default
 #

@@ -114,7 +114,8 @@ class Serving:
         os.makedirs(f"{root}/etc/meno", exist_ok=True)
         shutil.copy(MODEL, f"{root}/etc/meno/bot.meno")
         made = subprocess.run([MENO, "token", "anna", "admin", "--tokens", f"{root}/etc/meno/tokens"], capture_output=True, text=True, check=True)
-        os.chmod(f"{root}/etc/meno/tokens", 0o644)
+        # As the Dockerfile says: nobody else reads the file.
+        os.chown(f"{root}/etc/meno/tokens", int(user.split(":")[0]), -1)
         self.token = made.stdout.strip()
         self.log = open(f"{root}/../log", "w+")
         self.process = subprocess.Popen(self.inside + self.mapped(command), stderr=self.log)

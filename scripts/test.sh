@@ -98,7 +98,7 @@ step "malformed requests"
 scripts/fuzz_server.sh 1000
 
 step "everything goes wrong at once"
-scripts/chaos.sh 30 1 "${CARGO_TARGET_DIR:-target}/debug/meno"
+scripts/chaos.sh 120 1 "${CARGO_TARGET_DIR:-target}/debug/meno"
 
 step "the playground in a browser"
 scripts/browser_test.sh
@@ -106,6 +106,9 @@ scripts/browser_test.sh
 step "a conversation on a terminal"
 cargo build --release --locked --quiet
 scripts/terminal_test.py "${CARGO_TARGET_DIR:-target}/release/meno"
+
+step "single requests while another floods"
+scripts/bench_fair.sh "${CARGO_TARGET_DIR:-target}/release/meno" 4
 
 step "demo"
 cargo run --release --locked --quiet -- demo </dev/null

@@ -148,6 +148,11 @@ impl Caller {
         self.is_admin() && self.id != 0
     }
 
+    /// The owner whom an admin names, if that is another.
+    pub(crate) fn other(&self, named: Option<&str>) -> Option<String> {
+        named.filter(|&named| named != name(&self.owner)).map(str::to_owned)
+    }
+
     /// Refuses a caller without a right.
     pub(crate) fn demand(&self, right: Right) -> Result<(), Problem> {
         if self.rights.contains(&right) || self.is_admin() {
@@ -432,6 +437,14 @@ impl FromRequestParts<Arc<App>> for By {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
         let Known(caller) = Known::from_request_parts(parts, app).await?;
+        if !app.bodies.has_room(caller.id) {
+            let message = "so much was answered that there is no room for more";
+            return Err(Problem::new(
+                Code::Busy,
+                message,
+                "take the answers to what you asked for, and ask again",
+            ));
+        }
         app.access.admit(&caller)?;
         Ok(By(caller))
     }

@@ -19,6 +19,7 @@ use crate::problem::{Code, Problem};
 use crate::sessions::Sessions;
 use crate::tls::Tls;
 use crate::trail::Trail;
+use crate::turns::Turns;
 use crate::{Config, around, routes, setting};
 
 /// Loads the model, opens the store and starts the threads; what answers, and a handle to it.
@@ -61,6 +62,8 @@ pub(crate) fn start(config: Config) -> Result<(Router, Arc<App>)> {
         audit,
         tls,
         bodies: Bodies::new(config.max_bodies),
+        readers: Turns::of_readers(),
+        writers: Turns::of_writers(),
         metrics: Metrics::default(),
         connections: Connections::new(config.connections, config.address_connections),
         config,
@@ -128,6 +131,9 @@ pub(crate) struct App {
     pub audit: Option<Audit>,
     pub tls: Option<Arc<Tls>>,
     pub bodies: Arc<Bodies>,
+    /// Who reads the store and who writes to it.
+    pub readers: Arc<Turns>,
+    pub writers: Arc<Turns>,
     pub metrics: Metrics,
     pub connections: Arc<Connections>,
 }
@@ -142,6 +148,13 @@ impl App {
     pub fn record(&self, trail: &Trail, deed: Deed<'_>) {
         if let Some(audit) = &self.audit {
             audit.record(trail, deed);
+        }
+    }
+
+    /// The same of an admin who reads what others taught, if it does.
+    pub fn record_reading(&self, trail: &Trail, other: Option<&str>, concepts: &[u64]) {
+        if other.is_some() {
+            self.record(trail, Deed::new("read", other, concepts, 200));
         }
     }
 

@@ -9,12 +9,15 @@ use axum::http::header::{self, HeaderName};
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use hyper::body::Body as _;
 use serde::Serialize;
 
 use crate::App;
 use crate::audit::Deed;
+use crate::bodies::SMALL;
 use crate::log::{self, LogFormat};
 use crate::problem::{Code, Problem};
+use crate::stream::counted;
 use crate::trail::{REQUEST_ID, Trail};
 
 /// The page loads what it is made of and talks to its own server, and nothing else.
@@ -55,8 +58,16 @@ pub(crate) async fn around(State(app): State<Arc<App>>, mut request: Request, ne
     if let Some(format) = app.config.log {
         log(format, &trail, &response, 1e3 * took.as_secs_f64());
     }
-    audit(&app, trail, &response);
-    response
+    audit(&app, trail.clone(), &response);
+    count(&app, &trail, response)
+}
+
+/// An answer that takes some memory is counted until its client has taken it; one that is streamed found room before.
+fn count(app: &App, trail: &Trail, response: Response) -> Response {
+    let size = response.body().size_hint().exact().map_or(0, |size| size as usize);
+    let Some(caller) = trail.caller.get().filter(|_| size > SMALL) else { return response };
+    let held = app.bodies.count(caller.id, size);
+    response.map(|body| counted(body, held))
 }
 
 fn log(format: LogFormat, trail: &Trail, response: &Response, milliseconds: f64) {

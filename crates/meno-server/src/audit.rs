@@ -1,4 +1,4 @@
-//! The audit log: a line of JSON for every change and every refusal, and never what was said.
+//! The audit log: a line of JSON for every change, every refusal and every look at what others taught, and never what was said.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! How many bytes of bodies there may be at once: many large requests together do not take the memory of all.
+//! How many bytes of bodies there may be at once: many large requests and answers together do not take the memory of all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use crate::engine::CallerId;
 /// A body up to this size is not counted: there are no more of them than connections.
 pub(crate) const SMALL: usize = 16 << 10;
 
-/// The bytes of bodies that are read or answered just now.
+/// The bytes of bodies that are read, answered or taken just now.
 pub(crate) struct Bodies {
     held: Mutex<HashMap<CallerId, usize>>,
     capacity: usize,
@@ -41,8 +41,27 @@ impl Bodies {
         Some(Held { bodies: self.clone(), caller, n })
     }
 
+    /// Room for what is there already, beyond all limits: whoever asks next finds less.
+    pub fn count(self: &Arc<Self>, caller: CallerId, n: usize) -> Held {
+        *self.lock().entry(caller).or_default() += n;
+        Held { bodies: self.clone(), caller, n }
+    }
+
+    /// Whether a caller has not more than its share already.
+    pub fn has_room(&self, caller: CallerId) -> bool {
+        self.lock().get(&caller).is_none_or(|&own| own <= self.capacity / 2)
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<CallerId, usize>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Held {
+    /// It has become more.
+    pub fn grow(&mut self, n: usize) {
+        *self.bodies.lock().entry(self.caller).or_default() += n;
+        self.n += n;
     }
 }
 
@@ -80,5 +99,12 @@ mod tests {
         assert!(large.is_some() && bodies.hold(2, 1).is_none());
         drop(large);
         assert!(bodies.lock().is_empty());
+        // What is there already is counted, and then there is no room for more.
+        let mut answer = bodies.count(1, 5);
+        assert!(bodies.has_room(1) && bodies.hold(1, 1).is_none());
+        answer.grow(1);
+        assert!(!bodies.has_room(1) && bodies.has_room(2));
+        drop(answer);
+        assert!(bodies.has_room(1) && bodies.lock().is_empty());
     }
 }

@@ -19,7 +19,7 @@ use meno::{Annotation, Error, Model, Result, Worker};
 use meno_store::{Memory, now};
 use tokio::sync::oneshot;
 
-use crate::lanes::Lanes;
+use crate::lanes::{CREDIT, Lanes};
 use crate::problem::{Code, Problem};
 
 /// A model, and what is told of its file.
@@ -213,7 +213,7 @@ impl Engine {
 
     async fn wait<T>(&self, turn: Turn, task: impl FnOnce(oneshot::Sender<T>) -> Task) -> Result<T, Problem> {
         if turn.is_first {
-            self.demand_room(turn.caller)?;
+            self.demand_room(turn)?;
         }
         let (sender, receiver) = oneshot::channel();
         let waits = Arc::new(());
@@ -225,11 +225,15 @@ impl Engine {
     }
 
     /// Refuses more than there is room for. Whoever has nothing in the queue yet finds a place even if others fill it.
-    fn demand_room(&self, caller: CallerId) -> Result<(), Problem> {
+    fn demand_room(&self, Turn { caller, words, .. }: Turn) -> Result<(), Problem> {
         let queue = self.shared.lock();
         let (n_own, n_all) = (queue.jobs.len_of(&caller), queue.jobs.len());
         let capacity = if n_own == 0 { 2 * self.capacity } else { self.capacity };
-        if n_all < capacity && n_own < self.capacity.div_ceil(2) {
+        let share = self.capacity.div_ceil(2);
+        // Long texts have long answers: they count as what they cost.
+        let cost = queue.jobs.cost_of(&caller) + u64::from(words);
+        let is_cheap = n_own == 0 || cost <= u64::from(CREDIT) * share as u64;
+        if n_all < capacity && n_own < share && is_cheap {
             return Ok(());
         }
         // How many others ask is not for everybody.

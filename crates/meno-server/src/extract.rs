@@ -11,7 +11,6 @@ use axum::http::request::Parts;
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
-use tokio::sync::oneshot;
 
 use crate::App;
 use crate::bodies::SMALL;
@@ -147,29 +146,6 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Parameters<T> {
             let hint = "/openapi.json says which parameters there are";
             Problem::new(Code::WrongShape, rejection.body_text(), hint)
         })
-    }
-}
-
-/// What `work` gives, which may wait for a disk or a network.
-pub(crate) async fn blocking<T: Send + 'static>(
-    app: &Arc<App>,
-    work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
-    let shared = app.clone();
-    let (sender, receiver) = oneshot::channel();
-    tokio::task::spawn_blocking(move || {
-        // What nobody waits for any more is not begun.
-        if !sender.is_closed() {
-            let _ = sender.send(work(&shared));
-        }
-    });
-    match tokio::time::timeout(app.config.timeout, receiver).await {
-        Ok(Ok(result)) => result,
-        Ok(Err(_)) => Err(Problem::mistake()),
-        Err(_) => {
-            let message = "the store does not answer; what was asked for may still be done";
-            Err(Problem::new(Code::StoreAway, message, "look before you try again"))
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
 /// The credit of a turn: an utterance of some words.
-const CREDIT: u32 = 64;
+pub(crate) const CREDIT: u32 = 64;
 
 /// From this cost on a job is heavy.
 const HEAVY: u32 = 256;
@@ -22,6 +22,8 @@ pub(crate) struct Lanes<K, T> {
 
 struct Lane<T> {
     jobs: VecDeque<(u32, T)>,
+    /// What they cost together.
+    cost: u64,
     credit: u32,
 }
 
@@ -40,12 +42,18 @@ impl<K: Clone + Eq + Hash, T> Lanes<K, T> {
         self.lanes.get(caller).map_or(0, |lane| lane.jobs.len())
     }
 
+    /// What the jobs of a caller that wait cost together.
+    pub fn cost_of(&self, caller: &K) -> u64 {
+        self.lanes.get(caller).map_or(0, |lane| lane.cost)
+    }
+
     pub fn push(&mut self, caller: K, cost: u32, job: T) {
         let lane = self.lanes.entry(caller).or_insert_with_key(|caller| {
             self.turns.push_back(caller.clone());
-            Lane { jobs: VecDeque::new(), credit: 0 }
+            Lane { jobs: VecDeque::new(), cost: 0, credit: 0 }
         });
         lane.jobs.push_back((cost, job));
+        lane.cost += u64::from(cost);
         self.len += 1;
     }
 
@@ -69,6 +77,7 @@ impl<K: Clone + Eq + Hash, T> Lanes<K, T> {
                 continue;
             }
             lane.credit -= cost;
+            lane.cost -= u64::from(cost);
             let (_, job) = lane.jobs.pop_front().expect("it was just looked at");
             self.len -= 1;
             if lane.jobs.is_empty() {
@@ -93,6 +102,7 @@ mod tests {
         (0..3).for_each(|i| lanes.push("ben", 10, 1000 + i));
         lanes.push("anna", 10, 2000);
         assert_eq!((lanes.len(), lanes.len_of(&"eve"), lanes.len_of(&"nobody")), (104, 100, 0));
+        assert_eq!((lanes.cost_of(&"eve"), lanes.cost_of(&"ben"), lanes.cost_of(&"nobody")), (20_000, 30, 0));
         let order: Vec<i32> = std::iter::from_fn(|| lanes.pop(|_, _| true)).map(|(job, _)| job).collect();
         assert_eq!(order.len(), 104);
         let place = |job: i32| order.iter().position(|&found| found == job).unwrap();

@@ -23,7 +23,8 @@
 //! - `app`: what answers, and the threads behind it.
 //! - `access`: who asks, and what they may do; `terms`: until when and how often; `limit`: who asks too often.
 //! - `engine`: the threads that run the model; `lanes`: the queue before them, fair to callers.
-//! - `sessions`: dialogues under way; `bodies`: how much is asked at once.
+//! - `turns`: who may use the store, as fair.
+//! - `sessions`: dialogues under way; `bodies`: how much is asked and answered at once.
 //! - `metrics`: what is counted; `log`: what is told; `audit`: who changed what; `trail`: which request it was.
 //! - `problem`, `reply`, `extract`: refusals, answers, what requests bring; `stream`: answers that are long.
 //! - `routes`: what each address does; `schema`: the shapes of answers.
@@ -54,6 +55,7 @@ mod stream;
 mod terms;
 mod tls;
 mod trail;
+mod turns;
 
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::PathBuf;
@@ -76,6 +78,8 @@ use connections::Connections;
 use listen::Times;
 use log::warn;
 pub use log::{LogFormat, note};
+#[cfg(unix)]
+use problem::Code;
 pub use terms::{Expiry, Terms, quota, rate};
 pub use tls::TlsFiles;
 #[cfg(unix)]
@@ -265,9 +269,9 @@ impl Server {
         let failed = |error: std::io::Error| setting(format!("cannot serve: {error}"), "");
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
-            // To read and write takes a fraction of what the model takes; more threads only wake each other.
-            .worker_threads((app.config.threads / 4).max(1))
-            // All of them wait for one store.
+            // To read and write takes a fraction of what the model takes; more threads only wake each other. While one is busy there is another.
+            .worker_threads((app.config.threads / 4).max(2))
+            // Few use the store at a time ([`turns`]); the others write down who was refused.
             .max_blocking_threads(16)
             .build()
             .map_err(failed)?;
@@ -383,25 +387,31 @@ fn reload(app: &App) {
     if let Err(error) = app.reopen_audit() {
         warn(format_args!("the old audit log stays: {error}"));
     }
-    app.record(&Trail::of_signal("SIGHUP"), Deed { status: None, ..Deed::new("reload", None, &[], 0) });
+    let trail = Trail::of_signal("SIGHUP");
+    let deed = |code| Deed { status: None, code, ..Deed::new("reload", None, &[], 0) };
+    app.record(&trail, deed(None));
+    let failed = |what: &str, code: &'static str, error: &Error| {
+        warn(format_args!("the old {what}: {error}"));
+        app.record(&trail, deed(Some(code)));
+    };
     match app.reload_certificate() {
         Ok(Some(_)) => note("the certificate was read again"),
         Ok(None) => {}
-        Err(error) => warn(format_args!("the old certificate stays: {error}")),
+        Err(error) => failed("certificate stays", Code::BadCertificate.name(), &error),
     }
     match app.reload_tokens() {
         Ok(Some(n)) => note(format_args!("{n} tokens are known now")),
         Ok(None) => {}
-        Err(error) => warn(format_args!("the old tokens stay: {error}")),
+        Err(error) => failed("tokens stay", Code::BadTokens.name(), &error),
     }
     match app.reload_phrases() {
         Ok(true) => note("the phrases were read again"),
         Ok(false) => {}
-        Err(error) => warn(format_args!("the old phrases stay: {error}")),
+        Err(error) => failed("phrases stay", "bad_phrases", &error),
     }
     match app.reload_model() {
         Ok(loaded) => note(format_args!("{}: loaded again", loaded.file)),
-        Err(error) => warn(format_args!("the old model stays: {error}")),
+        Err(error) => failed("model stays", Code::BadModel.name(), &error),
     }
 }
 

@@ -433,6 +433,34 @@ fn many_words_count_for_several_requests() {
     assert!((20..=40).contains(&wait), "{wait}");
 }
 
+/// What costs a lot of time does not cost little because it has no spaces.
+#[test]
+fn marks_count_as_words() {
+    let (anna, line) = token("anna", "read", "");
+    let tokens = Some(TokenSource::Lines(line));
+    let server = Running::start(Config { tokens, rate: Some(1.0), burst: Some(2), ..config() });
+    let annotate = |text: &str| by(&server, &anna, "POST", "/v1/annotate", &json!({ "text": text }));
+    assert_eq!(annotate(&"a😀".repeat(2048)).status, 200);
+    let refused = annotate("play");
+    assert_eq!(refused.refusal(), (429, "too_many_requests".to_owned()));
+    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((60..=70).contains(&wait), "{wait}");
+}
+
+/// Only an admin imports so much that nobody else teaches for a while.
+#[test]
+fn an_import_has_a_number_of_lines() {
+    let (server, [anna, root]) = with_tokens([("anna", "read,teach"), ("root", "admin")]);
+    let lines = "{\"phrase\": \"red moon\", \"slot\": \"album\"}\n".repeat(2001);
+    let kind = [("content-type", "application/x-ndjson")];
+    let import = |token: &str, lines: &str| {
+        server.client().with_token(token).send("POST", "/v1/concepts/import", &kind, Some(lines.as_bytes()))
+    };
+    assert_eq!(import(&anna, &lines).refusal(), (422, "too_many".to_owned()));
+    assert_eq!(import(&anna, &lines[..lines.len() / 2001 * 2000]).status, 200);
+    assert_eq!(import(&root, &lines).status, 200);
+}
+
 #[test]
 fn a_token_expires_and_only_its_holder_is_told() {
     let config = config();

@@ -60,6 +60,23 @@ fn changes_and_refusals_are_recorded_without_what_was_said() {
     n_lines(9);
     assert_eq!(server.get("/v1/model").status, 401);
     n_lines(10);
+    // Of what is read there is a line where an admin looks at what others taught.
+    for path in ["/v1/concepts?owner=root", "/v1/concepts/export", "/v1/owners/root", "/v1/concepts/7"] {
+        ask(root, "GET", path, Value::Null);
+    }
+    ask(anna, "GET", "/v1/owners/anna", Value::Null);
+    n_lines(10);
+    for path in [
+        "/v1/concepts?owner=anna",
+        "/v1/concepts/7?owner=anna",
+        "/v1/concepts/export?owner=*",
+        "/v1/concepts/export?as=corpus&owner=ben",
+        "/v1/owners/ben",
+        "/v1/tokens",
+    ] {
+        ask(root, "GET", path, Value::Null);
+    }
+    n_lines(16);
 
     let found = lines(&path);
     let import = found[4]["concepts"][0].as_u64().unwrap();
@@ -76,6 +93,12 @@ fn changes_and_refusals_are_recorded_without_what_was_said() {
             "root erase of anna [] 200".to_owned(),
             "ben refused of - [] 403".to_owned(),
             "- refused of - [] 401".to_owned(),
+            "root read of anna [] 200".to_owned(),
+            "root read of anna [7] 200".to_owned(),
+            "root read of * [] 200".to_owned(),
+            "root read of ben [] 200".to_owned(),
+            "root read of ben [] 200".to_owned(),
+            "root read of * [] 200".to_owned(),
         ]
     );
     assert_eq!(found[0]["token"], anna_line.split(' ').nth(2).unwrap()[..8]);
@@ -93,6 +116,19 @@ fn changes_and_refusals_are_recorded_without_what_was_said() {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
+}
+
+/// What could not be read again is told, too.
+#[test]
+fn a_reload_that_fails_has_a_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let [path, model] = ["audit", "m"].map(|name| dir.path().join(name));
+    std::fs::copy(support::model(), &model).unwrap();
+    let server = Running::start(Config { audit: Some(path.clone()), model: model.clone(), ..config() });
+    std::fs::write(&model, "not a model").unwrap();
+    assert_eq!(server.post("/v1/model/reload", &Value::Null).status, 422);
+    let line = lines(&path).pop().unwrap();
+    assert_eq!((told(&line), &line["code"]), ("everyone reload of - [] 422".to_owned(), &json!("bad_model")));
 }
 
 /// Whoever is refused all the time does not fill the disk, and takes no line of others.

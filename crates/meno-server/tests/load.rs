@@ -294,6 +294,98 @@ fn a_flood_of_one_caller_does_not_hold_up_another() {
     assert!(times[98] < Duration::from_millis(200), "{:?}", times[98]);
 }
 
+/// Floods a server with what eve asks for on some connections; how long anna's requests take meanwhile.
+fn during_a_flood(
+    n_connections: usize,
+    flood: impl Fn(&mut Client) -> Answer + Sync,
+    mut ask: impl FnMut(&mut Client, usize) -> Answer,
+) -> Vec<Duration> {
+    let made = ["eve", "anna"].map(|name| new_token(name, "read,teach").unwrap());
+    let lines: Vec<String> = made.iter().map(|(_, line)| line.clone()).collect();
+    let [eve, anna] = made.map(|(token, _)| token);
+    let dir = tempfile::tempdir().unwrap();
+    let store = Some(dir.path().join("concepts.db").to_str().unwrap().to_owned());
+    let tokens = Some(TokenSource::Lines(lines.join("\n")));
+    let server =
+        Running::start(Config { threads: 2, tokens, store, timeout: Duration::from_secs(60), ..config() });
+    let kind = [("content-type", "application/x-ndjson")];
+    let mut client = server.client().with_token(&eve);
+    assert_eq!(client.send("POST", "/v1/concepts/import", &kind, Some(lessons(2000).as_bytes())).status, 200);
+    let is_over = AtomicBool::new(false);
+    let mut times: Vec<Duration> = std::thread::scope(|scope| {
+        for _ in 0..n_connections {
+            scope.spawn(|| {
+                let mut client = server.client().with_token(&eve);
+                while !is_over.load(Ordering::Relaxed) {
+                    if flood(&mut client).status == 429 {
+                        // As it is told to, but sooner.
+                        std::thread::sleep(Duration::from_millis(20));
+                    }
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        let mut client = server.client().with_token(&anna);
+        let mut timed = |n| {
+            let begun = Instant::now();
+            let answer = ask(&mut client, n);
+            assert!(matches!(answer.status, 200 | 201), "{}", answer.text());
+            begun.elapsed()
+        };
+        let times = (0..30).map(&mut timed).collect();
+        is_over.store(true, Ordering::Relaxed);
+        times
+    });
+    times.sort();
+    println!("p50 {:?}, longest {:?}", times[15], times[29]);
+    times
+}
+
+/// Lines to import.
+fn lessons(n: usize) -> String {
+    (0..n).map(|n| json!({ "phrase": format!("moon {n}"), "slot": "album" }).to_string() + "\n").collect()
+}
+
+fn teach(client: &mut Client, n: usize) -> Answer {
+    client.json("POST", "/v1/concepts", &json!({ "phrase": format!("sun {n}"), "slot": "album" }))
+}
+
+/// Whoever lists concepts on many connections holds up nobody who teaches or asks.
+#[test]
+fn a_flood_of_lists_does_not_hold_up_another() {
+    let list = |client: &mut Client| client.get("/v1/concepts?limit=1000");
+    let times = during_a_flood(100, list, |client, n| match n % 2 {
+        0 => teach(client, n),
+        _ => client.get("/v1/concepts?limit=10"),
+    });
+    assert!(times[15] < Duration::from_millis(100) && times[29] < Duration::from_millis(500), "{times:?}");
+}
+
+/// Whoever imports as much as may be on some connections holds up nobody who teaches for long.
+#[test]
+fn a_flood_of_imports_does_not_hold_up_another() {
+    let lines = lessons(2000);
+    let kind = [("content-type", "application/x-ndjson")];
+    let import =
+        |client: &mut Client| client.send("POST", "/v1/concepts/import", &kind, Some(lines.as_bytes()));
+    let times = during_a_flood(8, import, teach);
+    assert!(times[15] < Duration::from_millis(400) && times[29] < Duration::from_secs(1), "{times:?}");
+}
+
+/// What is wrong with an import is found where nobody waits for it.
+#[test]
+fn a_flood_of_bad_imports_does_not_hold_up_another() {
+    let lines = lessons(25_000) + "{\"phrase\":";
+    let kind = [("content-type", "application/x-ndjson")];
+    let import =
+        |client: &mut Client| client.send("POST", "/v1/concepts/import", &kind, Some(lines.as_bytes()));
+    let times = during_a_flood(10, import, |client, n| match n % 2 {
+        0 => client.get("/healthz"),
+        _ => client.json("POST", "/v1/annotate", &json!({ "text": "play the wall" })),
+    });
+    assert!(times[15] < Duration::from_millis(50) && times[29] < Duration::from_millis(500), "{times:?}");
+}
+
 #[test]
 fn bytes_that_are_no_request_do_no_harm() {
     let server = Running::start(config());

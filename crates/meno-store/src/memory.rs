@@ -44,8 +44,8 @@ const TIDYINGS: u64 = 300;
 /// How many changes the index takes at a time, before readers have their turn.
 const PORTION: usize = 1000;
 
-/// How many concepts are read at a time: they may be large.
-const READ: usize = 100;
+/// How many concepts are read at a time: a page of long ones may end soon.
+const AT_ONCE: usize = 250;
 
 /// Concepts that many threads ask for; clones are the same memory.
 ///
@@ -273,24 +273,28 @@ impl Memory {
 
     /// Concepts as they are stored, found by the index, in the order of their ids; fails while the store is away.
     pub fn list(&self, scope: &Scope, query: &Query) -> Result<Vec<Concept>> {
+        self.page(scope, query).map(|(concepts, _)| concepts)
+    }
+
+    /// As [`Memory::list`], and the id after which the next page begins, if there are more.
+    pub fn page(&self, scope: &Scope, query: &Query) -> Result<(Vec<Concept>, Option<u64>)> {
         let search = query.search();
         let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
         let ids = self.shared.search(scope, &search);
-        let (mut concepts, mut bytes) = (Vec::new(), 0);
-        for ids in ids.chunks(limit.clamp(1, READ)) {
-            for concept in self.shared.read(|store| store.concepts(scope, ids))? {
-                if !search.finds(&concept) {
-                    continue;
+        let (mut concepts, mut taken) = (Vec::<Concept>::new(), 0);
+        for ids in ids.chunks(limit.saturating_add(1).min(AT_ONCE)) {
+            let read = self.shared.read(|store| store.concepts(scope, ids))?;
+            for concept in read.into_iter().filter(|concept| search.finds(concept)) {
+                if concepts.len() >= limit || taken + size(&concept) > query.bytes && !concepts.is_empty() {
+                    let next = concepts.last().map(|concept| concept.id);
+                    return Ok((concepts, next));
                 }
-                bytes += size(&concept);
-                if concepts.len() == limit || bytes > query.bytes && !concepts.is_empty() {
-                    return Ok(concepts);
-                }
+                taken += size(&concept);
                 concepts.push(concept);
             }
         }
         self.shared.demand_store()?;
-        Ok(concepts)
+        Ok((concepts, None))
     }
 
     /// A concept as it is stored; fails while the store is away.

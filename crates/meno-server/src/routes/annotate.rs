@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use axum::extract::{Extension, State};
+use axum::http::StatusCode;
 use axum::response::Response;
 use meno::Annotation;
 use meno::decision::Policy;
@@ -20,7 +21,7 @@ use crate::extract::{Json, demand_short};
 use crate::problem::{Code, Problem};
 use crate::stream::{self, Source};
 use crate::trail::Trail;
-use crate::{App, schema};
+use crate::{App, reply, schema};
 
 /// What to annotate: `text` or `texts`.
 #[derive(Deserialize, ToSchema)]
@@ -111,7 +112,7 @@ pub(crate) async fn annotate(
         ReadingName::Words => Tokenization::Pretokenized,
     };
     let said = app.said(texts.iter().map(String::as_str));
-    let batch = Batch {
+    let mut batch = Batch {
         app: app.clone(),
         caller,
         how: Arc::new(How {
@@ -127,7 +128,11 @@ pub(crate) async fn annotate(
         is_ended: false,
         _trail: trail,
     };
-    Ok(said.with(stream::answer("application/json", batch).await?))
+    let answer = match batch.is_short() {
+        true => reply::json(StatusCode::OK, batch.next().await?.unwrap_or_default()),
+        false => stream::answer(stream::room(&app, batch.caller.id)?, "application/json", batch).await?,
+    };
+    Ok(said.with(answer))
 }
 
 /// How texts are annotated.
@@ -157,6 +162,11 @@ struct Batch {
 const PART: u32 = 256;
 
 impl Batch {
+    /// Whether it is answered in one part.
+    fn is_short(&self) -> bool {
+        self.texts.len() < 2 || self.texts.iter().map(|text| n_words(text)).sum::<u32>() <= PART
+    }
+
     /// The next texts, and how many words they have.
     fn part(&mut self) -> (Vec<String>, u32) {
         let (mut part, mut words) = (Vec::new(), 0);
@@ -222,11 +232,40 @@ impl Source for Batch {
     }
 }
 
-/// About how many words a text has: what it costs to read it.
+/// About how many words a text has, at least as many as the model reads: what it costs to read it.
 pub(super) fn n_words(text: &str) -> u32 {
-    // Scripts without spaces have words too.
-    let n = text.split_whitespace().count().max(text.len() / 12);
-    u32::try_from(n).unwrap_or(u32::MAX).saturating_add(8)
+    let (mut n, mut before) = (8_u32, Kind::Space);
+    for c in text.chars() {
+        let kind = Kind::of(c);
+        n += u32::from(kind != Kind::Space && (kind != before || kind == Kind::Single));
+        before = kind;
+    }
+    n
+}
+
+/// What a character may do to the number of words.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Space,
+    /// A letter that is written together with others.
+    Letter,
+    Digit,
+    /// A mark, or a letter of a script without spaces: perhaps a word by itself.
+    Single,
+}
+
+impl Kind {
+    fn of(c: char) -> Self {
+        match c {
+            'a'..='z' | 'A'..='Z' => Kind::Letter,
+            ' ' => Kind::Space,
+            // From Thai on there are scripts without spaces; those with accents are in a block of their own.
+            '\u{80}'..'\u{e00}' | '\u{1e00}'..'\u{2000}' if c.is_alphabetic() => Kind::Letter,
+            _ if c.is_numeric() => Kind::Digit,
+            _ if c.is_whitespace() => Kind::Space,
+            _ => Kind::Single,
+        }
+    }
 }
 
 /// What decides if a threshold or a confidence to act from is stated.
@@ -303,6 +342,57 @@ pub(super) fn write(json: &mut Vec<u8>, remembered: Remembered<'_>, context: Opt
             let nodes: Vec<Node<'_>> = nodes.collect();
             serde_json::to_writer(json, &WithParse { remembered, parse: &nodes })
                 .expect("annotations are plain data, and memory takes any text");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use meno::text::Normalizer;
+
+    use super::*;
+
+    /// Whatever is written, the tokenizer finds no more.
+    #[test]
+    fn a_text_has_no_more_words_than_it_is_charged_for() {
+        let [as_typed, raw] = [Normalizer::default(), Normalizer::raw()];
+        for part in [
+            "play the wall ",
+            "a,",
+            "a😀",
+            "1a",
+            "6am ",
+            "it's",
+            "don't",
+            "don't've",
+            "$5.",
+            "...",
+            "北京",
+            "กรุง",
+            "привет ",
+            "đẹp ",
+            "é",
+            "\u{200b}a",
+            "a\u{301}",
+            "a\u{ad}",
+            "ｆｕｌｌ",
+            "x\0",
+            "©®",
+            "1,2",
+            "नमस्ते ",
+            "ك،",
+            "ေမ",
+            "\u{feff}",
+        ] {
+            let text = part.repeat(300);
+            let n = as_typed.read(&text).len().max(raw.read(&text).len());
+            assert!(n_words(&text) >= n as u32, "{part:?}: {} for {n}", n_words(&text));
+        }
+        // People are charged for what they say.
+        let said =
+            [("play the wall, please!", 6), ("réveille-moi à six heures", 6), ("разбуди меня в шесть", 4)];
+        for (text, n) in said {
+            assert_eq!(n_words(text) - 8, n, "{text}");
         }
     }
 }

@@ -15,14 +15,17 @@ use utoipa::{IntoParams, ToSchema};
 use super::learnt;
 use crate::access::{By, Right, name};
 use crate::audit::Deed;
-use crate::extract::{Json, JsonLines, Parameters, blocking};
+use crate::extract::{Json, JsonLines, Parameters};
 use crate::problem::{Code, Problem};
 use crate::stream::{self, Page, Pages};
 use crate::trail::Trail;
-use crate::{App, reply, schema};
+use crate::{App, reply, schema, turns};
 
 /// How many concepts a page has at most.
 const MAX_PAGE: u64 = 1000;
+
+/// So many lines are learnt at once, unless an admin imports them: nobody else teaches meanwhile.
+const MAX_LINES: usize = 2000;
 
 /// For whom an admin acts.
 #[derive(Deserialize, IntoParams)]
@@ -59,10 +62,11 @@ pub(crate) struct ListQuery {
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
     By(caller): By,
+    Extension(trail): Extension<Arc<Trail>>,
     Parameters(list): Parameters<ListQuery>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Read)?;
-    let scope = app.scope(&caller, list.owner.as_deref())?;
+    let (scope, other) = (app.scope(&caller, list.owner.as_deref())?, caller.other(list.owner.as_deref()));
     let limit = list.limit.unwrap_or(100);
     if !(1..=MAX_PAGE).contains(&limit) {
         let message = format!("a page has 1 to {MAX_PAGE} concepts, not {limit}");
@@ -70,13 +74,20 @@ pub(crate) async fn list(
     }
     let [text, slot] = [list.query, list.slot].map(Option::unwrap_or_default);
     demand_no_null(&[&text, &slot])?;
-    let query = Query { text, slot, after: list.after.unwrap_or(0), limit: limit + 1, ..Query::default() };
-    let mut concepts = blocking(&app, move |app| Ok(app.memory.list(&scope, &query)?)).await?;
-    // One more was asked for, to see whether there is another page.
-    let is_last = concepts.len() as u64 <= limit;
-    concepts.truncate(limit as usize);
-    let next = concepts.last().map(|concept| concept.id).filter(|_| !is_last);
-    Ok(reply::value(StatusCode::OK, &json!({ "concepts": concepts, "next": next })))
+    let query = Query {
+        text,
+        slot,
+        after: list.after.unwrap_or(0),
+        limit,
+        bytes: stream::PIECE as u64,
+        ..Query::default()
+    };
+    let read = move |app: &App| {
+        let (concepts, next) = app.memory.page(&scope, &query)?;
+        app.record_reading(&trail, other.as_deref(), &[]);
+        Ok(reply::value(StatusCode::OK, &json!({ "concepts": concepts, "next": next })))
+    };
+    turns::read(&app, caller.id, read).await
 }
 
 /// A concept to be learnt.
@@ -123,7 +134,7 @@ pub(crate) async fn teach(
         app.record(&trail, Deed::new("teach", Some(name(&concept.owner)), &[concept.id], 201));
         Ok(concept)
     };
-    let concept = blocking(&app, learn).await?;
+    let concept = turns::write(&app, caller.id, 1, learn).await?;
     Ok(reply::value(StatusCode::CREATED, &concept))
 }
 
@@ -150,12 +161,19 @@ fn number(id: Id) -> Result<u64, Problem> {
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     By(caller): By,
+    Extension(trail): Extension<Arc<Trail>>,
     id: Id,
     Parameters(query): Parameters<OwnerQuery>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Read)?;
     let (id, scope) = (number(id)?, app.scope(&caller, query.owner.as_deref())?);
-    let concept = blocking(&app, move |app| Ok(app.memory.concept(&scope, id)?)).await?;
+    let other = caller.other(query.owner.as_deref());
+    let read = move |app: &App| {
+        let concept = app.memory.concept(&scope, id)?;
+        app.record_reading(&trail, other.as_deref(), &[id]);
+        Ok(concept)
+    };
+    let concept = turns::read(&app, caller.id, read).await?;
     let concept = concept.ok_or(meno_store::Error::NoConcept { id })?;
     Ok(reply::value(StatusCode::OK, &concept))
 }
@@ -206,7 +224,7 @@ pub(crate) async fn amend(
         app.record(&trail, Deed::new("edit", Some(name(&concept.owner)), &[id], 200));
         Ok(concept)
     };
-    let concept = blocking(&app, amend).await?;
+    let concept = turns::write(&app, caller.id, 1, amend).await?;
     Ok(reply::value(StatusCode::OK, &concept))
 }
 
@@ -231,7 +249,7 @@ pub(crate) async fn forget(
         app.record(&trail, Deed::new("forget", Some(name(&concept.owner)), &[id], 204));
         Ok(())
     };
-    blocking(&app, remove).await?;
+    turns::write(&app, caller.id, 1, remove).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -253,10 +271,9 @@ pub(crate) async fn undo(
     let undo = move |app: &App| {
         let changes = app.memory.undo(&scope)?;
         app.record(&trail, Deed::new("undo", Some(named(&scope)), &ids(&changes), 200));
-        Ok(changes)
+        Ok(reply::value(StatusCode::OK, &json!({ "changes": changes })))
     };
-    let changes = blocking(&app, undo).await?;
-    Ok(reply::value(StatusCode::OK, &json!({ "changes": changes })))
+    turns::write(&app, caller.id, 1, undo).await
 }
 
 /// What to export.
@@ -291,27 +308,40 @@ enum Form {
 pub(crate) async fn export(
     State(app): State<Arc<App>>,
     By(caller): By,
+    Extension(trail): Extension<Arc<Trail>>,
     Parameters(query): Parameters<ExportQuery>,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Read)?;
     let scope = app.scope(&caller, query.owner.as_deref())?;
+    let room = stream::room(&app, caller.id)?;
+    if let other @ Some(_) = caller.other(query.owner.as_deref()) {
+        let record = move |app: &App| {
+            app.record_reading(&trail, other.as_deref(), &[]);
+            Ok(())
+        };
+        turns::read(&app, caller.id, record).await?;
+    }
     match query.form {
-        Form::Jsonl => stream::lines(vec![Pages::new(app, move |app, after| page(app, &scope, after))]).await,
-        Form::Corpus => learnt::export(app, scope).await,
+        Form::Jsonl => {
+            let lines = Pages::new(app, caller.id, move |app, after| {
+                let (concepts, next) = page(app, &scope, after)?;
+                Ok(stream::page(concepts.iter().map(|concept| (concept.id, concept)), next))
+            });
+            stream::lines(room, vec![lines]).await
+        }
+        Form::Corpus => learnt::export(app, caller.id, room, scope).await,
     }
 }
 
 /// A page of all concepts that are seen, and after which the next begins.
-pub(super) fn page(app: &App, scope: &Scope, after: u64) -> Result<Page<Concept>, Problem> {
-    let query = Query { after, limit: MAX_PAGE, ..Query::default() };
-    let page = app.memory.list(scope, &query)?;
-    let next = page.get(MAX_PAGE as usize - 1).map(|concept| concept.id);
-    Ok((page, next))
+pub(super) fn page(app: &App, scope: &Scope, after: u64) -> Result<Page<Vec<Concept>>, Problem> {
+    let query = Query { after, limit: MAX_PAGE, bytes: stream::PIECE as u64, ..Query::default() };
+    Ok(app.memory.page(scope, &query)?)
 }
 
 /// Learn many concepts at once, from lines as `export` gives them
 ///
-/// All of them are learnt, or none; one undo takes them back. They become the owner's; only an admin who acts for all, with
+/// All of them are learnt, or none; one undo takes them back. There are at most 2000, unless an admin sends them. They become the owner's; only an admin who acts for all, with
 /// `owner=*`, keeps the owners that the lines name.
 #[utoipa::path(
     post,
@@ -329,21 +359,32 @@ pub(crate) async fn import(
 ) -> Result<Response, Problem> {
     caller.demand(Right::Teach)?;
     let scope = app.scope(&caller, query.owner.as_deref())?;
-    let mut concepts = read_concepts("the file".as_ref(), &text, now()).map_err(|error| {
+    let n_lines = text.lines().count();
+    if n_lines > MAX_LINES && !caller.is_admin() {
+        let message = format!("there are {n_lines} lines, more than {MAX_LINES}");
+        let hint = "send them in several requests, each of which is learnt by itself, or ask an admin";
+        return Err(Problem::new(Code::TooMany, message, hint));
+    }
+    let n_lines = u32::try_from(n_lines).unwrap_or(u32::MAX);
+    app.access.charge(&caller, n_lines);
+    let import = move |app: &App| {
+        let changes = app.memory.edit(&scope, lessons(&scope, &text)?)?;
+        app.record(&trail, Deed::new("import", Some(named(&scope)), &ids(&changes), 200));
+        let n_new = changes.iter().filter(|change| change.before.is_none()).count();
+        Ok(reply::value(StatusCode::OK, &json!({ "concepts": changes.len(), "new": n_new })))
+    };
+    turns::write(&app, caller.id, n_lines, import).await
+}
+
+/// What lines of JSON teach.
+fn lessons(scope: &Scope, text: &str) -> Result<Vec<Edit>, Problem> {
+    let mut concepts = read_concepts("the file".as_ref(), text, now()).map_err(|error| {
         Problem::new(Code::BadConcept, error.to_string(), error.hint().unwrap_or_default())
     })?;
     if let Some(owner) = scope.owner() {
         concepts.iter_mut().for_each(|concept| concept.owner = owner.clone());
     }
-    let edits = concepts.into_iter().map(|concept| Edit::Import(Box::new(concept))).collect();
-    let import = move |app: &App| {
-        let changes = app.memory.edit(&scope, edits)?;
-        app.record(&trail, Deed::new("import", Some(named(&scope)), &ids(&changes), 200));
-        Ok(changes)
-    };
-    let changes = blocking(&app, import).await?;
-    let n_new = changes.iter().filter(|change| change.before.is_none()).count();
-    Ok(reply::value(StatusCode::OK, &json!({ "concepts": changes.len(), "new": n_new })))
+    Ok(concepts.into_iter().map(|concept| Edit::Import(Box::new(concept))).collect())
 }
 
 /// Whose concepts are changed, for the audit log.

@@ -16,10 +16,10 @@ use super::concepts::ids;
 use crate::access::{By, Right, name as name_of};
 use crate::audit::Deed;
 use crate::engine::{Context, Turn as QueueTurn};
-use crate::extract::{Json, blocking, demand_short};
+use crate::extract::{Json, demand_short};
 use crate::problem::{Code, Problem};
 use crate::trail::Trail;
-use crate::{App, reply, schema};
+use crate::{App, reply, schema, turns};
 
 /// The longest name of a session.
 const MAX_NAME: usize = 64;
@@ -108,7 +108,7 @@ pub(crate) async fn turn(
     let changes: Vec<Change> = match edits.is_empty() {
         true => Vec::new(),
         false => {
-            let scope = app.scope(&caller, None)?;
+            let (scope, id) = (app.scope(&caller, None)?, caller.id);
             let edit = move |app: &App| {
                 let changes = app.memory.edit(&scope, edits)?;
                 let is_gone = changes.iter().all(|change| change.after.is_none());
@@ -116,7 +116,7 @@ pub(crate) async fn turn(
                 app.record(&trail, Deed::new(action, Some(name_of(&caller.owner)), &ids(&changes), 200));
                 Ok(changes)
             };
-            blocking(&app, edit).await?
+            turns::write(&app, id, 1, edit).await?
         }
     };
     *state = after;

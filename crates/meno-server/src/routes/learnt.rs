@@ -13,6 +13,8 @@ use meno_store::Scope;
 
 use super::concepts::page;
 use crate::App;
+use crate::bodies::Held;
+use crate::engine::CallerId;
 use crate::problem::Problem;
 use crate::stream::{self, Pages};
 
@@ -20,18 +22,23 @@ use crate::stream::{self, Pages};
 const PORTION: usize = 1000;
 
 /// Answers with the utterances that a scope sees.
-pub(super) async fn export(app: Arc<App>, scope: Scope) -> Result<Response, Problem> {
-    let together = Arc::new(Together::read(app.clone(), scope.clone()).await?);
-    let utterances = Pages::new(app, move |app, after| {
+pub(super) async fn export(
+    app: Arc<App>,
+    caller: CallerId,
+    mut room: Held,
+    scope: Scope,
+) -> Result<Response, Problem> {
+    let together = Together::read(app.clone(), caller, &mut room, scope.clone()).await?;
+    let utterances = Pages::new(app, caller, move |app, after| {
         let (concepts, next) = page(app, &scope, after)?;
         let led =
             concepts.iter().map(|concept| together.led_by(concept)).filter(|members| !members.is_empty());
         let utterances = led.map(|members| utterance(app, &scope, members)).collect::<Result<Vec<_>, _>>()?;
         let is_wanted = |utterance: &Utterance| !together.has_intents || !utterance.intent.is_empty();
         let utterances: Vec<Utterance> = utterances.into_iter().flatten().filter(is_wanted).collect();
-        Ok((vec![rendered(utterances)?], next))
+        Ok((rendered(utterances)?, next))
     });
-    stream::answer("application/x-ndjson", Text(utterances)).await
+    stream::lines(room, vec![utterances]).await
 }
 
 /// Which concepts were learnt in one utterance.
@@ -46,17 +53,18 @@ struct Together {
 type Member = (u64, u64);
 
 impl Together {
-    async fn read(app: Arc<App>, scope: Scope) -> Result<Self, Problem> {
-        let mut found = Pages::new(app, move |app, after| {
+    async fn read(app: Arc<App>, caller: CallerId, room: &mut Held, scope: Scope) -> Result<Self, Problem> {
+        let mut found = Pages::new(app, caller, move |app, after| {
             let (concepts, next) = page(app, &scope, after)?;
             let member = |concept: &Concept| {
                 let source = source_of(concept)?;
                 Some(((hash(source), concept.id), !source.intent.is_empty()))
             };
-            Ok((concepts.iter().filter_map(member).collect(), next))
+            Ok((concepts.iter().filter_map(member).collect::<Vec<_>>(), next))
         });
         let mut together = Together::default();
         while let Some(page) = found.next().await? {
+            room.grow(page.len() * size_of::<Member>());
             for (member, has_intent) in page {
                 together.members.push(member);
                 together.has_intents |= has_intent;
@@ -101,12 +109,4 @@ fn rendered(utterances: Vec<Utterance>) -> Result<Vec<u8>, Problem> {
     }
     let corpus = Corpus { utterances, ..Corpus::default() };
     Ok(to_jsonl(&corpus).map_err(meno_store::Error::from)?.into_bytes())
-}
-
-struct Text(Pages<Vec<u8>>);
-
-impl stream::Source for Text {
-    async fn next(&mut self) -> Result<Option<Vec<u8>>, Problem> {
-        Ok(self.0.next().await?.map(|texts| texts.concat()))
-    }
 }

@@ -14,10 +14,12 @@ mod tokens;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::OriginalUri;
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
+use serde_json::json;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, ResponseBuilder, Server};
@@ -37,14 +39,15 @@ use crate::{App, around, reply, schema};
     components(schemas(schema::Failure)),
     security((), ("token" = []))
 )]
-struct Description;
+struct Described;
 
 /// Everything that the server answers.
 pub(crate) fn router(app: Arc<App>) -> Router {
     let (router, mut document) = described().split_for_parts();
     complete(&mut document);
+    let description = Arc::new(Description::new(document));
     let openapi = move |OriginalUri(uri): OriginalUri| async move {
-        reply::value(StatusCode::OK, &placed(document, uri.path()))
+        reply::json(StatusCode::OK, description.at(uri.path()))
     };
     router
         .route("/openapi.json", get(openapi))
@@ -74,17 +77,38 @@ pub(crate) fn admin(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-/// The document for where it was asked for: the addresses in it begin where the router is mounted.
-fn placed(mut document: Document, path: &str) -> Document {
-    let prefix = path.strip_suffix("/openapi.json").unwrap_or_default();
-    if !prefix.is_empty() {
-        document.servers = Some(vec![Server::new(prefix)]);
+/// The description, written once: whoever asks for it needs no token.
+struct Description {
+    whole: Bytes,
+    /// What stands before and after where the router is mounted.
+    parts: [String; 2],
+}
+
+impl Description {
+    fn new(mut document: Document) -> Self {
+        document.servers = Some(vec![Server::new("/")]);
+        let placed = document.to_json().expect("a description is plain data");
+        let (before, after) = placed.split_once(&servers("/")).expect("it was just written");
+        Description { whole: [before, after].concat().into(), parts: [before, after].map(str::to_owned) }
     }
-    document
+
+    /// The description for where it was asked for: the addresses in it begin where the router is mounted.
+    fn at(&self, path: &str) -> Bytes {
+        let [before, after] = &self.parts;
+        match path.strip_suffix("/openapi.json").unwrap_or_default() {
+            "" => self.whole.clone(),
+            prefix => [before, servers(prefix).as_str(), after].concat().into(),
+        }
+    }
+}
+
+/// As a description has it.
+fn servers(prefix: &str) -> String {
+    format!("\"servers\":{},", json!([Server::new(prefix)]))
 }
 
 fn described() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::with_openapi(Description::openapi())
+    OpenApiRouter::with_openapi(Described::openapi())
         .routes(routes!(annotate::annotate))
         .routes(routes!(dialogue::turn))
         .routes(routes!(dialogue::end))

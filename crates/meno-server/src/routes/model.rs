@@ -73,8 +73,10 @@ pub(super) async fn again<T: Send + 'static>(
     let (app, (sender, receiver)) = (app.clone(), oneshot::channel());
     std::thread::spawn(move || {
         let read = read(&app);
-        if read.is_ok() {
-            app.record(&trail, Deed::new("reload", None, &[], 200));
+        let deed = Deed::new("reload", None, &[], 200);
+        match &read {
+            Ok(_) => app.record(&trail, deed),
+            Err(_) => app.record(&trail, Deed { code: Some(code.name()), status: Some(422), ..deed }),
         }
         sender.send(read).is_ok()
     });

@@ -6,20 +6,19 @@ use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use meno::memory::Owner;
-use meno_store::{OwnJournal, Query, Scope};
+use meno_store::{OwnJournal, Scope};
 use serde_json::json;
 
+use super::concepts::page;
 use crate::access::{By, Caller, Right, known_owner, name as name_of};
 use crate::audit::Deed;
-use crate::extract::blocking;
 use crate::problem::Problem;
 use crate::stream::{self, Pages};
 use crate::trail::Trail;
-use crate::{App, reply, schema};
+use crate::{App, reply, schema, turns};
 
-/// Concepts or rows of the journal on a page, and the bytes after which it ends.
-const PAGE: u64 = 1000;
-const PAGE_BYTES: u64 = 1 << 20;
+/// Rows of the journal that are read at a time.
+const ROWS: u64 = 250;
 
 /// The owner of a name, if the caller may speak for it: its own, or any for an admin.
 fn demand_owner(caller: &Caller, name: &str, right: Right) -> Result<Owner, Problem> {
@@ -41,25 +40,29 @@ fn demand_owner(caller: &Caller, name: &str, right: Right) -> Result<Owner, Prob
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     By(caller): By,
+    Extension(trail): Extension<Arc<Trail>>,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
     let owner = demand_owner(&caller, &name, Right::Read)?;
     let (own, scope) = (owner.clone(), Scope::own(owner.clone()));
-    let concepts = Pages::new(app.clone(), move |app, after| {
-        let query = Query { after, limit: PAGE, bytes: PAGE_BYTES, ..Query::default() };
-        let page = app.memory.list(&scope, &query)?;
-        let next = page.last().map(|concept| concept.id);
+    let room = stream::room(&app, caller.id)?;
+    let other = caller.other(Some(&name));
+    let concepts = Pages::new(app.clone(), caller.id, move |app, after| {
+        let (page, next) = page(app, &scope, after)?;
+        if after == 0 {
+            app.record_reading(&trail, other.as_deref(), &[]);
+        }
         let page = page.into_iter().filter(|concept| concept.owner == own);
-        Ok((page.map(|concept| json!({ "concept": concept })).collect(), next))
+        Ok(stream::page(page.map(|concept| (concept.id, json!({ "concept": concept }))), next))
     });
     let own = Mutex::new(OwnJournal::default());
-    let journal = Pages::new(app, move |app, after| {
-        let page = app.memory.journal(&owner, after, PAGE)?;
-        let next = page.last().map(|row| row.seq);
+    let journal = Pages::new(app, caller.id, move |app, after| {
+        let rows = app.memory.journal(&owner, after, ROWS)?;
+        let next = rows.last().map(|row| row.seq);
         let mut own = own.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok((page.into_iter().map(|row| json!({ "change": own.row(row) })).collect(), next))
+        Ok(stream::page(rows.into_iter().map(|row| (row.seq, json!({ "change": own.row(row) }))), next))
     });
-    stream::lines(vec![concepts, journal]).await
+    stream::lines(room, vec![concepts, journal]).await
 }
 
 /// Forget everything about an owner: concepts, the journal of their changes, and dialogues under way
@@ -93,7 +96,7 @@ pub(crate) async fn erase(
         }
         Ok(erased?)
     };
-    let erased = blocking(&app, erase).await?;
+    let erased = turns::write(&app, caller.id, 1, erase).await?;
     let erased = json!({ "concepts": erased.concepts, "changes": erased.changes, "sessions": sessions });
     Ok(reply::value(StatusCode::OK, &erased))
 }

@@ -11,7 +11,7 @@ use super::model::again;
 use crate::access::{By, Caller, Right, name};
 use crate::problem::{Code, Problem};
 use crate::trail::Trail;
-use crate::{App, reply, schema};
+use crate::{App, reply, schema, turns};
 
 /// List the tokens that are known, and what was done with them since the server started
 #[utoipa::path(
@@ -19,8 +19,17 @@ use crate::{App, reply, schema};
     path = "/v1/tokens",
     responses((status = 200, description = "The tokens, by the first digits of their hashes", body = schema::access::TokenList))
 )]
-pub(crate) async fn list(State(app): State<Arc<App>>, By(caller): By) -> Result<Response, Problem> {
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    By(caller): By,
+    Extension(trail): Extension<Arc<Trail>>,
+) -> Result<Response, Problem> {
     caller.demand(Right::Admin)?;
+    let record = move |app: &App| {
+        app.record_reading(&trail, Some("*"), &[]);
+        Ok(())
+    };
+    turns::read(&app, caller.id, record).await?;
     let tokens: Vec<Value> = app.access.callers().iter().map(|caller| told(caller)).collect();
     Ok(reply::value(StatusCode::OK, &json!({ "tokens": tokens })))
 }
