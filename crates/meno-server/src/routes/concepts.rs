@@ -74,14 +74,7 @@ pub(crate) async fn list(
     }
     let [text, slot] = [list.query, list.slot].map(Option::unwrap_or_default);
     demand_no_null(&[&text, &slot])?;
-    let query = Query {
-        text,
-        slot,
-        after: list.after.unwrap_or(0),
-        limit,
-        bytes: stream::PIECE as u64,
-        ..Query::default()
-    };
+    let query = Query { text, slot, after: list.after.unwrap_or(0), limit, bytes: stream::PIECE as u64 };
     let read = move |app: &App| {
         let (concepts, next) = app.memory.page(&scope, &query)?;
         app.record_reading(&trail, other.as_deref(), &[]);

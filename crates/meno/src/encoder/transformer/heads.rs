@@ -12,7 +12,7 @@ use crate::nn::{Layout, Linear, PADDING, Product, Rows, RowsMut, Tensor, cross_e
 #[derive(Clone, Debug)]
 pub(super) enum Heads {
     /// Boundary tags, slots, intents.
-    Spans(SpanHeads),
+    Spans(Box<SpanHeads>),
     /// Labels, intents.
     Labels(LabelHeads),
 }
@@ -46,7 +46,7 @@ impl Heads {
         let (hidden, intents) = (shape.encoder.hidden, shape.intents);
         let Some(labels) = shape.labels else {
             let sizes = HeadSizes { slots: shape.slots, intents, spans: shape.scored_spans() };
-            return Heads::Spans(SpanHeads::matrices(layout, hidden, 2 * hidden, sizes));
+            return Heads::Spans(Box::new(SpanHeads::matrices(layout, hidden, 2 * hidden, sizes)));
         };
         let mut matrix =
             |name, rows, columns| Linear { weight: layout.matrix(name, rows, columns), bias: None };

@@ -185,7 +185,7 @@ impl TransformerTagger {
     /// What finds spans and names them, unless it labels words.
     pub(crate) fn spans(&self) -> Option<&SpanHeads> {
         match &self.heads {
-            Heads::Spans(heads) => Some(heads),
+            Heads::Spans(heads) => Some(&**heads),
             Heads::Labels(_) => None,
         }
     }
