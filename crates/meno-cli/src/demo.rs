@@ -46,9 +46,8 @@ Trains for some seconds on a corpus that is part of the program, tests the model
 talks with you. Nothing is written; `meno train` makes a model to keep, and `meno chat` is the same
 conversation with it. Without a terminal it ends by itself.";
 
-/// Nobody waits long for a demo: `meno train` takes more passes over a wider network, and reads more requests rightly.
+/// Nobody waits long for a demo: `meno train` takes more passes, and reads more requests rightly.
 const EPOCHS: usize = 12;
-const HIDDEN: usize = 64;
 
 /// What was typed after `meno demo`.
 #[derive(clap::Args)]
@@ -98,8 +97,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
 }
 
 fn train(args: &Args, dataset: &Dataset, style: Style) -> Result<Model> {
-    let settings =
-        TrainSettings { seed: args.seed, epochs: args.epochs, hidden: HIDDEN, ..TrainSettings::default() };
+    let settings = TrainSettings { seed: args.seed, epochs: args.epochs, ..TrainSettings::default() };
     let threads = threads(args.threads);
     let mut watcher = Watcher::new(None, style.stderr);
     let options = Options { threads, parts: 0, ..Options::default() };

@@ -52,7 +52,7 @@ fn asks_learns_and_knows_it_the_next_time() {
             exit 0
             > play red moon
               play play [red moon|unknown]
-              What is *red moon*: a song or a city?
+              What is *red moon*: a song, a city or an artist?
             > it's an album
               Shall I remember *red moon* as an album, a new kind of thing?
             > yes
@@ -138,7 +138,8 @@ fn other_phrases() {
     let output =
         shown(&pipe(dir, &format!("chat m {UNSURE} --phrases rude.toml"), b"play red moon\naye\naye\n"));
     assert!(
-        output.contains("  *red moon*? a song? a city?") && output.contains("learnt 1: red moon | song"),
+        output.contains("  *red moon*? a song, a city? an artist?")
+            && output.contains("learnt 1: red moon | song"),
         "{output}"
     );
 
