@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 /// What became of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub(crate) enum State {
     Replaced,
     /// The file was cut off or written over.
     Damaged,
+    /// The log is in the file in part: whoever brought it there was killed, or the disk was full.
+    HalfWritten,
     /// There is no log, or another one.
     LogGone,
 }
@@ -73,7 +75,7 @@ impl Files {
             return if self.path.exists() { State::Replaced } else { State::Gone };
         }
         if !self.has_content() {
-            return State::Damaged;
+            return if self.is_half_written() { State::HalfWritten } else { State::Damaged };
         }
         match self.log.is_none_or(|known| file_id(&log(&self.path)) == Some(known)) {
             true => State::Same,
@@ -95,6 +97,20 @@ impl Files {
             (self.stamp, self.content) = (before, found);
         }
         found.is_some()
+    }
+
+    /// Whether it has pages of two states, which the log makes whole. What was cut off is shorter than it was, and what was written over
+    /// is whole or no database.
+    fn is_half_written(&self) -> bool {
+        let lengths = stamp(&self.path).zip(self.stamp).map(|((length, _), (known, _))| (length, known));
+        let check = "PRAGMA quick_check(1)";
+        let found =
+            immutable(&self.path).and_then(|file| file.query_row(check, [], |row| row.get::<_, String>(0)));
+        lengths.is_some_and(|(length, known)| length >= known)
+            && match found {
+                Ok(found) => found != "ok",
+                Err(error) => error.sqlite_error_code() != Some(ErrorCode::NotADatabase),
+            }
     }
 
     /// Whether the log is empty, or begins as logs do: what follows is read only then.

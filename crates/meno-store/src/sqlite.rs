@@ -140,6 +140,10 @@ impl Sqlite {
             State::Same => Ok(()),
             State::Gone => Err(away("the file is gone")),
             State::Damaged => Err(away("the file was cut off or written over")),
+            State::HalfWritten => {
+                let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
+                Ok(())
+            }
             State::LogGone => {
                 if !has_log(&self.path) {
                     // What is in it is saved as long as this connection has it. Where another took its place, it is not ours to read.
@@ -226,8 +230,8 @@ impl Backend for Sqlite {
         let Some(files) = &mut self.files else { return Ok(result) };
         // What was written to a file that went away meanwhile is lost, and so is what stands behind a log without a beginning.
         let problem = match files.state() {
-            State::Same | State::LogGone if files.has_whole_log() => return Ok(result),
-            State::Same | State::LogGone => "its log was cut off",
+            State::Same | State::HalfWritten | State::LogGone if files.has_whole_log() => return Ok(result),
+            State::Same | State::HalfWritten | State::LogGone => "its log was cut off",
             State::Gone | State::Replaced => "the file went away while it was written to",
             State::Damaged => "the file was cut off or written over",
         };
