@@ -28,9 +28,9 @@ from browser_page import Away, Page, Server, browser, wait
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 KNOWN = "Remind me to call my sister tomorrow morning."
-NEW = "What's the weather in Grumble Moss tomorrow?"
-NEW_PHRASE = "Grumble Moss"
-AGAIN = "Who am I meeting at Grumble Moss?"
+NEW = "What's the weather in Mossy Grumble tomorrow?"
+NEW_PHRASE = "Mossy Grumble"
+AGAIN = "Who am I meeting at Mossy Grumble?"
 EVIL = "<script>alert(1)</script>"
 
 
