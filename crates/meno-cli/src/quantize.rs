@@ -1,4 +1,4 @@
-//! `meno quantize`: from a model on a pretrained encoder to one with smaller weights.
+//! `meno quantize`: from a model to one with smaller weights.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,22 +11,22 @@ use crate::output::print;
 
 const EXAMPLES: &str = "\
 Examples:
-  meno quantize my.model -o small.model                  a quarter of the size, and faster
-  meno quantize my.model -o half.model --weights bf16    half the size, as fast as before
+  meno quantize my.model -o small.model                  smaller, and faster
+  meno quantize my.model -o half.model --weights bf16    of a pretrained encoder: half the size
 
-The answers are nearly the same: `meno eval` tells how good both are. What has 8 bits cannot be made into anything else.";
+The LSTMs of the default tagger, or the layers and pieces of a pretrained encoder, get a quarter of their size. The answers are nearly the same: `meno eval` tells how good both are. What has 8 bits cannot be made into anything else.";
 
 /// What was typed after `meno quantize`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The model, trained with `meno train --encoder`.
+    /// The model, of the default tagger or on a pretrained encoder.
     #[arg(value_name = "MODEL")]
     model: PathBuf,
     /// The model file to write.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// What weights become: 8 bits with scales, or floats of 16 bits.
+    /// What weights become: 8 bits with scales, or, of a pretrained encoder, floats of 16 bits.
     #[arg(long, value_enum, default_value_t, value_name = "KIND")]
     weights: Weights,
 }

@@ -76,8 +76,8 @@ pub struct Args {
     /// A folder with a pretrained encoder of the BERT family, as Hugging Face has it, to train instead of the BiLSTM.
     #[arg(long, value_name = "FOLDER", conflicts_with = "architecture", help_heading = "How to train")]
     encoder: Option<PathBuf>,
-    /// Store and run the trained encoder with weights of 8 bits: a quarter of the size, and faster (see `meno quantize`).
-    #[arg(long, requires = "encoder", help_heading = "How to train")]
+    /// Store and run the trained tagger with weights of 8 bits: smaller, and faster (see `meno quantize`).
+    #[arg(long, help_heading = "How to train")]
     quantize: bool,
     /// A file with settings; what is typed goes before what it says.
     #[arg(long, value_name = "FILE", conflicts_with = "resume", help_heading = "How to train")]
@@ -204,6 +204,12 @@ impl Job {
         let architecture =
             if settings.is_span_level() { ArchitectureName::SpanTagger } else { ArchitectureName::SlotGated };
         let policy = args.threshold.settings(architecture)?;
+        if args.quantize && matches!(settings.architecture, Architecture::SlotGated(_)) {
+            return Err(Error::Setting {
+                problem: "the slot-gated tagger has no weights of 8 bits".to_owned(),
+                hint: "leave out `--quantize`".to_owned(),
+            });
+        }
         atomic::demand_writable(&output)?;
         let data = TrainingData::read(&path, args.columns.layout()?, args.describe.as_deref(), &settings)?;
         if resume.is_none() && args.config.is_none() && settings.is_span_level() {

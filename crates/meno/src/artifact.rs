@@ -45,6 +45,7 @@ pub(crate) const SLOT_GATED: &str = "slot_gated.v1";
 pub(crate) const SPAN_TAGGER: &str = "span_tagger.v1";
 const TRANSFORMER: &str = "transformer.v1";
 const TRANSFORMER_INT8: &str = "transformer_int8.v1";
+const SPAN_TAGGER_INT8: &str = "span_tagger_int8.v1";
 const ONNX: &str = "onnx.v1";
 const WORDINGS: &str = "wordings.keys";
 const NOT_BUILT_IN: &str =
@@ -218,7 +219,10 @@ impl Model {
     pub fn to_bytes(&self) -> Vec<u8> {
         let (architecture, shape) = match &self.encoder {
             Encoder::SlotGated(encoder) => (SLOT_GATED, serde_json::to_value(encoder.network.shape())),
-            Encoder::SpanTagger(encoder) => (SPAN_TAGGER, serde_json::to_value(encoder.network.shape())),
+            Encoder::SpanTagger(encoder) => (
+                if encoder.int8.is_some() { SPAN_TAGGER_INT8 } else { SPAN_TAGGER },
+                serde_json::to_value(encoder.network.shape()),
+            ),
             Encoder::Transformer(encoder) => (
                 if encoder.int8.is_some() { TRANSFORMER_INT8 } else { TRANSFORMER },
                 serde_json::to_value(encoder.network.shape()),
@@ -339,7 +343,7 @@ fn parse(bytes: &[u8], english: &English) -> Result<Model, String> {
     if version.architecture == ONNX && cfg!(not(feature = "onnx")) {
         return Err("it is an ONNX graph, which this program cannot run (feature `onnx` of meno)".to_owned());
     }
-    const KNOWN: [&str; 5] = [SLOT_GATED, SPAN_TAGGER, TRANSFORMER, TRANSFORMER_INT8, ONNX];
+    const KNOWN: [&str; 6] = [SLOT_GATED, SPAN_TAGGER, SPAN_TAGGER_INT8, TRANSFORMER, TRANSFORMER_INT8, ONNX];
     if !KNOWN.contains(&&*version.architecture) {
         let known = KNOWN.map(|name| format!("{name:?}")).join(", ");
         return Err(format!("unknown architecture {:?}; this program has {known}", version.architecture));
@@ -471,11 +475,13 @@ fn span_tagger(
     if !whole {
         return Err(damaged("what is said of concepts does not fit"));
     }
-    let network = SpanTagger::new(shape);
+    let has_8_bits = document.architecture == SPAN_TAGGER_INT8;
+    let network = if has_8_bits { SpanTagger::in_8_bits(shape) } else { SpanTagger::new(shape) };
     let mut parameters = weights::read(network.layout(), tensors)?;
     network.heads().pad(&mut parameters);
+    let int8 = has_8_bits.then(|| weights::read_int8(network.int8(), tensors)).transpose()?;
     let forms = Forms { alphabet, vectors, pieces: None };
-    Ok((Encoder::SpanTagger(Arc::new(SpanTaggerEncoder::new(network, parameters))), Some(forms)))
+    Ok((Encoder::SpanTagger(Arc::new(SpanTaggerEncoder::new(network, parameters, int8))), Some(forms)))
 }
 
 /// How many labels so many slots have, if each has two.

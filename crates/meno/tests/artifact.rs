@@ -9,13 +9,12 @@ use std::cell::Cell;
 use std::path::Path;
 
 use expect_test::{Expect, expect};
-use meno::Model;
 use meno::answer::Decision;
 use meno::corpus::{Corpus, Utterance};
 use meno::decision::Rejection;
-use meno::engine::Instructions;
-use meno::engine::Tokenization;
+use meno::engine::{Instructions, Tokenization, WeightFormat};
 use meno::train::{Architecture, SpanTaggerSettings, TrainSettings};
+use meno::{Error, Model};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use times::times;
@@ -171,7 +170,8 @@ fn tagger(vectors: bool) -> Model {
 #[test]
 fn saved_model_comes_back_bit_for_bit() {
     let slot_gated = train(&TrainSettings { epochs: 2, ..settings() });
-    for model in [slot_gated, tagger(true), tagger(false)] {
+    let small = tagger(true).with_weights(WeightFormat::Int8).unwrap();
+    for model in [slot_gated, tagger(true), tagger(false), small] {
         let bytes = model.to_bytes();
         let loaded = load(&bytes).unwrap();
         assert!(loaded.to_bytes() == bytes, "other bytes");
@@ -189,10 +189,29 @@ fn saved_model_comes_back_bit_for_bit() {
 /// Made by `meno train` on [`corpus`] as train and valid, with --epochs 40 --rate 0.005 --batch 4 --embedding 16
 /// --hidden 16 --dropout 0.2 and 16 as `character` and `filters`; never made again.
 const SPAN_TAGGER_1: &[u8] = include_bytes!("models/span_tagger-1.meno");
+/// What `meno quantize` made of [`SPAN_TAGGER_1`]; never made again.
+const SPAN_TAGGER_INT8_1: &[u8] = include_bytes!("models/span_tagger_int8-1.meno");
 
 #[test]
 fn span_tagger_1_opens_for_ever() {
-    let model = load(SPAN_TAGGER_1).unwrap();
+    opens_for_ever(SPAN_TAGGER_1, 1e-3);
+}
+
+#[test]
+fn span_tagger_int8_1_opens_for_ever() {
+    opens_for_ever(SPAN_TAGGER_INT8_1, 1e-2);
+    let model = load(SPAN_TAGGER_INT8_1).unwrap();
+    for format in [WeightFormat::Int8, WeightFormat::Bf16] {
+        assert!(matches!(model.with_weights(format), Err(Error::Setting { .. })), "{format:?}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let error = model.export_onnx(&folder.path().join("onnx")).unwrap_err();
+    assert!(error.to_string().contains("8 bits"), "{error}");
+}
+
+/// Answers as when it was made, within a tolerance.
+fn opens_for_ever(bytes: &[u8], tolerance: f32) {
+    let model = load(bytes).unwrap();
     for instructions in [Instructions::Portable, Instructions::Avx2, Instructions::Avx512] {
         let Some(mut worker) = model.worker_with(instructions) else { continue };
         for (text, intent, action, expected) in [
@@ -211,7 +230,7 @@ fn span_tagger_1_opens_for_ever() {
             for (span, (words, slot, best, limits)) in annotation.spans.iter().zip(expected) {
                 let guess = span.guess.as_ref().expect("a guess");
                 assert_eq!((span.text, span.slot.as_str(), &*guess.slot), (words, slot, best), "{text}");
-                assert!((guess.boundaries - limits).abs() < 1e-3, "{text}: {}", guess.boundaries);
+                assert!((guess.boundaries - limits).abs() < tolerance, "{text}: {}", guess.boundaries);
             }
         }
     }
@@ -666,7 +685,7 @@ fn damaged_documents() {
     check_document(
         |document| document["architecture"] = json!("slot_gated.v2\n"),
         expect![[
-            r#"m: unknown architecture "slot_gated.v2\n"; this program has "slot_gated.v1", "span_tagger.v1", "transformer.v1", "transformer_int8.v1", "onnx.v1""#
+            r#"m: unknown architecture "slot_gated.v2\n"; this program has "slot_gated.v1", "span_tagger.v1", "span_tagger_int8.v1", "transformer.v1", "transformer_int8.v1", "onnx.v1""#
         ]],
     );
     check_document(

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use meno::corpus::read_split;
-use meno::engine::{BATCH, Instructions, MAX_WORDS, Tokenization};
+use meno::engine::{BATCH, Instructions, MAX_WORDS, Tokenization, WeightFormat};
 use meno::random::Random;
 use meno::train::TrainSettings;
 use meno::{Model, Worker};
@@ -44,8 +44,12 @@ fn together_as_alone() {
     assert!(texts.len() > 2 * BATCH);
     let span_tagger_1 = include_bytes!("models/span_tagger-1.meno").to_vec();
     let slot_gated = include_bytes!("models/format-1.meno").to_vec();
+    let trained = trained();
+    let small =
+        Model::from_bytes(&trained, Path::new("m")).unwrap().with_weights(WeightFormat::Int8).unwrap();
     for (bytes, tokenization) in [
-        (trained(), Tokenization::Raw),
+        (trained, Tokenization::Raw),
+        (small.to_bytes(), Tokenization::Raw),
         (span_tagger_1, Tokenization::Pretokenized),
         (slot_gated, Tokenization::Raw),
     ] {

@@ -64,7 +64,7 @@ pub(super) fn read(
         if has_8_bits { TransformerTagger::in_8_bits(shape) } else { TransformerTagger::new(shape) };
     let mut parameters = weights::read(network.layout(), tensors)?;
     network.pad(&mut parameters);
-    let int8 = has_8_bits.then(|| weights::read_int8(&network, tensors)).transpose()?;
+    let int8 = has_8_bits.then(|| weights::read_int8(network.int8(), tensors)).transpose()?;
     let forms = Forms { alphabet, vectors: None, pieces: Some(Arc::new(pieces)) };
     let bounds = document.training.settings.calibration().map(|calibration| calibration.bounds);
     let encoder = TransformerEncoder::new(network, parameters, int8, bounds.unwrap_or_default());

@@ -1,8 +1,8 @@
-//! Weights in the model file: floats, and what a transformer may have instead: floats of 16 bits, and 8 bits with scales.
+//! Weights in the model file: floats, and what taggers may have instead: floats of 16 bits, and 8 bits with scales.
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
-use crate::encoder::{Encoder, Int8Weights, TransformerTagger};
+use crate::encoder::{Encoder, Int8Weights};
 use crate::kernel::round_to_bf16;
 use crate::nn::{Layout, Parameters, Tensor};
 use crate::tensors::{RawTensor, find};
@@ -21,17 +21,13 @@ pub(super) fn stored(encoder: &Encoder) -> Vec<(String, RawTensor)> {
         (name.to_owned(), stored)
     });
     let mut stored: Vec<(String, RawTensor)> = floats.collect();
-    if let Encoder::Transformer(encoder) = encoder
-        && let Some(int8) = &encoder.int8
-    {
-        for tensor in int8.tensors(&encoder.network) {
-            let data = tensor.weights.iter().map(|weight| weight.cast_unsigned()).collect();
-            stored.push((
-                tensor.name.to_owned(),
-                RawTensor { dtype: Dtype::I8, shape: tensor.shape.to_vec(), data },
-            ));
-            stored.push((format!("{}{SCALE}", tensor.name), f32(vec![tensor.scales.len()], tensor.scales)));
-        }
+    for tensor in encoder.int8().iter().flat_map(|(layout, int8)| int8.tensors(layout)) {
+        let data = tensor.weights.iter().map(|weight| weight.cast_unsigned()).collect();
+        stored.push((
+            tensor.name.to_owned(),
+            RawTensor { dtype: Dtype::I8, shape: tensor.shape.to_vec(), data },
+        ));
+        stored.push((format!("{}{SCALE}", tensor.name), f32(vec![tensor.scales.len()], tensor.scales)));
     }
     stored
 }
@@ -65,11 +61,8 @@ pub(super) fn read(layout: &Layout, tensors: &SafeTensors<'_>) -> Result<Paramet
 }
 
 /// The weights of a network that have 8 bits.
-pub(super) fn read_int8(
-    network: &TransformerTagger,
-    tensors: &SafeTensors<'_>,
-) -> Result<Int8Weights, String> {
-    Int8Weights::read(network, |name, shape, n_scales| {
+pub(super) fn read_int8(layout: &Layout, tensors: &SafeTensors<'_>) -> Result<Int8Weights, String> {
+    Int8Weights::read(layout, |name, shape, n_scales| {
         let view = find(tensors, name, Dtype::I8, &shape)?;
         let scale = format!("{name}{SCALE}");
         let scales = floats(&scale, &find(tensors, &scale, Dtype::F32, &[n_scales])?)?;

@@ -4,6 +4,7 @@
 //! folder here, a variant of each, an architecture in the model file and a golden; the compiler lists the rest.
 
 mod heads;
+mod int8;
 mod label_head;
 mod labels;
 #[cfg(feature = "onnx")]
@@ -24,6 +25,7 @@ use crate::nn::{Layout, Network, Parameters};
 #[cfg(feature = "onnx")]
 use onnx::{OnnxEncoder, OnnxSession};
 
+pub(crate) use int8::Int8Weights;
 pub use label_head::Calibration;
 pub(crate) use label_head::EntropyLoss;
 pub(crate) use labels::{LabelTagger, Labelled, Reading};
@@ -32,10 +34,10 @@ pub(crate) use slot_gated::{SlotGatedEncoder, SlotGatedSession};
 pub(crate) use span_head::MAX_SCORED;
 pub(crate) use span_tagger::{SpanTagger, SpanTaggerShape, TaggerWorkspace};
 pub(crate) use span_tagger::{SpanTaggerEncoder, SpanTaggerSession};
-pub(crate) use transformer::{Int8Weights, TransformerEncoder, TransformerSession};
 pub(crate) use transformer::{
     Labels, Sequence, TransformerTagger, TransformerTaggerShape, TransformerWorkspace,
 };
+pub(crate) use transformer::{TransformerEncoder, TransformerSession};
 
 /// What turns words into emissions; cheap to clone.
 #[derive(Clone, Debug)]
@@ -60,6 +62,15 @@ impl Encoder {
             Encoder::Transformer(encoder) => Some((encoder.network.layout(), &encoder.parameters)),
             #[cfg(feature = "onnx")]
             Encoder::Onnx(_) => None,
+        }
+    }
+
+    /// Its weights of 8 bits, if it has any, and where they lie.
+    pub(crate) fn int8(&self) -> Option<(&Layout, &Int8Weights)> {
+        match self {
+            Encoder::SpanTagger(encoder) => Some((encoder.network.int8(), encoder.int8.as_ref()?)),
+            Encoder::Transformer(encoder) => Some((encoder.network.int8(), encoder.int8.as_ref()?)),
+            _ => None,
         }
     }
 

@@ -16,22 +16,36 @@ pub enum WeightFormat {
 }
 
 impl Model {
-    /// The same model with smaller weights, which answers nearly the same. Only one on a pretrained encoder is large enough.
+    /// The same model with smaller weights, which answers nearly the same: of a span tagger the LSTMs in 8 bits, of a pretrained
+    /// encoder the layers and pieces in 8 or 16.
     pub fn with_weights(&self, format: WeightFormat) -> Result<Model> {
-        let Encoder::Transformer(encoder) = &self.encoder else {
-            return Err(Error::Setting {
-                problem: "only the weights of a pretrained encoder can be made smaller".to_owned(),
-                hint: "the model is small as it is".to_owned(),
-            });
-        };
-        let smaller = match format {
-            WeightFormat::Bf16 => encoder.rounded_to_bf16(),
-            WeightFormat::Int8 => encoder.quantized(),
-        };
-        let encoder = smaller.ok_or_else(|| Error::Setting {
+        let has_8_bits = || Error::Setting {
             problem: "the weights of the model have 8 bits already".to_owned(),
             hint: "make it of the model that was trained".to_owned(),
-        })?;
-        Ok(Model { encoder: Encoder::Transformer(Arc::new(encoder)), ..self.clone() })
+        };
+        let encoder = match (&self.encoder, format) {
+            (Encoder::Transformer(encoder), WeightFormat::Bf16) => {
+                Encoder::Transformer(Arc::new(encoder.rounded_to_bf16().ok_or_else(has_8_bits)?))
+            }
+            (Encoder::Transformer(encoder), WeightFormat::Int8) => {
+                Encoder::Transformer(Arc::new(encoder.quantized().ok_or_else(has_8_bits)?))
+            }
+            (Encoder::SpanTagger(encoder), WeightFormat::Int8) => {
+                Encoder::SpanTagger(Arc::new(encoder.quantized().ok_or_else(has_8_bits)?))
+            }
+            (Encoder::SpanTagger(_), WeightFormat::Bf16) => {
+                return Err(Error::Setting {
+                    problem: "the default tagger has no weights of 16 bits".to_owned(),
+                    hint: "take 8 bits, which are smaller and faster".to_owned(),
+                });
+            }
+            _ => {
+                return Err(Error::Setting {
+                    problem: "the weights of such a tagger cannot be made smaller".to_owned(),
+                    hint: "the default tagger and those on pretrained encoders can have 8 bits".to_owned(),
+                });
+            }
+        };
+        Ok(Model { encoder, ..self.clone() })
     }
 }

@@ -41,6 +41,12 @@ impl Model {
     fn onnx_files(&self) -> Result<Vec<(&'static str, Vec<u8>)>> {
         let (graph, architecture) = match &self.encoder {
             Encoder::SlotGated(encoder) => (networks::slot_gated(encoder), SLOT_GATED),
+            Encoder::SpanTagger(encoder) if encoder.int8.is_some() => {
+                return Err(Error::Setting {
+                    problem: "the model has weights of 8 bits, which are not written as ONNX".to_owned(),
+                    hint: "export the model that it was made of".to_owned(),
+                });
+            }
             Encoder::SpanTagger(encoder) => (networks::span_tagger(encoder, &self.beside()), SPAN_TAGGER),
             Encoder::Transformer(_) => {
                 return Err(Error::Setting {

@@ -10,7 +10,10 @@
 use super::batch::Batch;
 use super::linear::{Linear, Product, Rows, RowsMut, row_of};
 use super::parameters::{Layout, Parameters, Tensor};
-use crate::kernel::{Bf16Matrix, Buffer, Cell, CellGradient, Kernels, Start, round_to_bf16};
+use crate::kernel::{
+    Bf16Matrix, Buffer, Cell, CellGradient, Int8Matrix, Int8Product, Int8Rows, Kernels, Start, Strided,
+    round_to_bf16,
+};
 
 /// The names of the parameters.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +47,17 @@ pub(crate) struct BiLstm {
     recurrent: [Linear; 2],
 }
 
+/// What the matrices are multiplied as.
+#[derive(Clone, Copy)]
+pub(crate) enum LstmWeights<'a> {
+    /// As they are among the parameters.
+    Floats,
+    /// The same, but the recurrent ones are faster to read from here for one utterance.
+    Bf16(&'a [Bf16Matrix; 2]),
+    /// The input's and the recurrent ones, which are here alone.
+    Int8(&'a [Int8Matrix; 3]),
+}
+
 /// Activations that the backward pass needs again.
 #[derive(Default)]
 pub(crate) struct BiLstmState {
@@ -59,6 +73,7 @@ pub(crate) struct BiLstmState {
     pub last: Buffer,
     d_hidden: Buffer,
     d_cell: Buffer,
+    int8: Int8Rows,
 }
 
 impl BiLstm {
@@ -115,17 +130,34 @@ impl BiLstm {
 
     /// What the input gives to the gates: the part of the forward pass that does not depend on the order of words.
     pub(crate) fn project(&self, kernels: Kernels, parameters: &[f32], x: Rows<'_>, gates: &mut Buffer) {
-        let gates = gates.reserve(x.n * self.gates_row());
-        self.input.forward(kernels, parameters, x, RowsMut { data: gates, row: self.gates_row() });
+        self.project_by(kernels, parameters, LstmWeights::Floats, x, gates, &mut Int8Rows::default());
     }
 
-    /// Runs both directions over the gates, into which [`BiLstm::project`] put the input; with `bf16` sooner, if there is
-    /// one utterance.
+    /// The same with weights that may have 8 bits; `int8` is a buffer.
+    pub(crate) fn project_by(
+        &self,
+        kernels: Kernels,
+        parameters: &[f32],
+        weights: LstmWeights<'_>,
+        x: Rows<'_>,
+        gates: &mut Buffer,
+        int8: &mut Int8Rows,
+    ) {
+        let y = RowsMut { data: gates.reserve(x.n * self.gates_row()), row: self.gates_row() };
+        match weights {
+            LstmWeights::Floats | LstmWeights::Bf16(_) => self.input.forward(kernels, parameters, x, y),
+            LstmWeights::Int8([input, ..]) => {
+                self.input.forward_int8(kernels, parameters, input, x, y, int8);
+            }
+        }
+    }
+
+    /// Runs both directions over the gates, into which [`BiLstm::project`] put the input.
     pub(crate) fn forward(
         &self,
         kernels: Kernels,
         parameters: &[f32],
-        bf16: Option<&[Bf16Matrix; 2]>,
+        weights: LstmWeights<'_>,
         batch: &Batch,
         state: &mut BiLstmState,
     ) {
@@ -138,7 +170,7 @@ impl BiLstm {
             }
             for i in 0..batch.n_steps() {
                 let step = if direction == 0 { i } else { batch.n_steps() - 1 - i };
-                self.forward_step(kernels, parameters, bf16, batch, state, direction, step);
+                self.forward_step(kernels, parameters, weights, batch, state, direction, step);
             }
             for utterance in 0..batch.len() {
                 let step = if direction == 0 { batch.rows(utterance).len() - 1 } else { 0 };
@@ -155,7 +187,7 @@ impl BiLstm {
         &self,
         kernels: Kernels,
         parameters: &[f32],
-        bf16: Option<&[Bf16Matrix; 2]>,
+        weights: LstmWeights<'_>,
         batch: &Batch,
         state: &mut BiLstmState,
         direction: usize,
@@ -174,11 +206,22 @@ impl BiLstm {
             }
         }
         let gates = &mut state.gates[rows.start * self.gates_row() + direction * 4 * h..];
-        match bf16 {
-            Some(bf16) if earlier.len() == 1 => {
+        match weights {
+            LstmWeights::Bf16(bf16) if earlier.len() == 1 => {
                 kernels.add_product_bf16(&before[..h], &bf16[direction], &mut gates[..4 * h]);
             }
-            _ => {
+            LstmWeights::Int8([_, recurrent @ ..]) => {
+                let x = Strided { data: before, row: h, column: 1 };
+                kernels.quantize_rows(earlier.len(), h, x, &mut state.int8);
+                kernels.multiply_int8(Int8Product {
+                    a: &state.int8,
+                    b: &recurrent[direction],
+                    start: Start::Sum,
+                    c: gates,
+                    c_row: self.gates_row(),
+                });
+            }
+            LstmWeights::Floats | LstmWeights::Bf16(_) => {
                 let x = Rows { data: before, n: earlier.len(), row: h };
                 let y = RowsMut { data: gates, row: self.gates_row() };
                 self.recurrent[direction].multiply(kernels, parameters, x, y, Start::Sum);

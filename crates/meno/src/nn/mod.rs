@@ -25,7 +25,7 @@ pub(crate) mod trainer;
 mod word_dropout;
 
 pub(crate) use batch::Batch;
-pub(crate) use bilstm::{BiLstm, BiLstmState, LstmNames};
+pub(crate) use bilstm::{BiLstm, BiLstmState, LstmNames, LstmWeights};
 pub(crate) use dropout::Dropout;
 pub(crate) use linear::{Linear, Product, Rows, RowsMut, row_of, rows_end, scale_rows};
 pub(crate) use loss::LossWeights;

@@ -135,6 +135,17 @@ impl Layout {
         self.tensors.iter().map(|(name, tensor)| (&**name, *tensor))
     }
 
+    /// Whether there are no tensors.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tensors.is_empty()
+    }
+
+    /// The tensor of a name that is there.
+    pub(crate) fn named(&self, name: &str) -> Tensor {
+        let found = self.tensors().find(|(other, _)| *other == name);
+        found.map(|(_, tensor)| tensor).expect("both layouts name their tensors alike")
+    }
+
     /// Where matrices end and vectors begin.
     pub(crate) fn matrices(&self) -> usize {
         self.matrices
@@ -170,6 +181,15 @@ impl Parameters {
     /// The first `n` floats of a layout, all zero.
     pub(crate) fn first(n: usize) -> Self {
         Parameters(Buffer::zeros(n))
+    }
+
+    /// What `layout` has of the parameters of a layout with the same names.
+    pub(crate) fn kept(layout: &Layout, from: &Layout, parameters: &Parameters) -> Self {
+        let mut kept = Parameters::zeros(layout);
+        for (name, tensor) in layout.tensors() {
+            tensor.of_mut(&mut kept).copy_from_slice(from.named(name).of(parameters));
+        }
+        kept
     }
 
     /// Fills a tensor row by row, without padding.

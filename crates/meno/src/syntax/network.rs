@@ -13,7 +13,8 @@ use super::lexicon::NO_ROW;
 use super::transitions::Configuration;
 use crate::kernel::{Buffer, Gemm, Kernels, LANES, Right, Start, Strided, Term};
 use crate::nn::{
-    Batch, BiLstm, BiLstmState, Dropout, Layout, Linear, LstmNames, Rows, RowsMut, Tensor, row_of,
+    Batch, BiLstm, BiLstmState, Dropout, Layout, Linear, LstmNames, LstmWeights, Rows, RowsMut, Tensor,
+    row_of,
 };
 
 /// Sizes of the network; all but the numbers of things are multiples of 16.
@@ -175,7 +176,7 @@ impl Network {
                 let x = Rows { data: out(w, 0, dropout.is_some()), n, row: rows[0] };
                 self.lstm[1].project(kernels, parameters, x, &mut state.gates);
             }
-            self.lstm[layer].forward(kernels, parameters, None, &w.batch, &mut state);
+            self.lstm[layer].forward(kernels, parameters, LstmWeights::Floats, &w.batch, &mut state);
             w.lstm[layer] = state;
             if let Some(dropout) = dropout.as_deref_mut() {
                 let (width, row) = (widths[layer], rows[layer]);

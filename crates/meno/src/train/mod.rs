@@ -499,7 +499,7 @@ impl<'a> Fit<'a> {
             }
             Untrained::SpanTagger { network, .. } => {
                 network.round(&mut parameters);
-                Encoder::SpanTagger(Arc::new(SpanTaggerEncoder::new((**network).clone(), parameters)))
+                Encoder::SpanTagger(Arc::new(SpanTaggerEncoder::new((**network).clone(), parameters, None)))
             }
             Untrained::Transformer { network, .. } => {
                 let network = (**network).clone();

@@ -2,8 +2,7 @@
 
 use super::{Calibration, Prepared, SlotGated, Workspace};
 use crate::kernel::{Buffer, Gemm, Kernels, LANES, Right, Start, Strided, Term, padded};
-use crate::nn::Dropout;
-use crate::nn::{Rows, RowsMut, row_of};
+use crate::nn::{Dropout, LstmWeights, Rows, RowsMut, row_of};
 
 impl SlotGated {
     /// Logits for utterances of falling length, none of them empty; they stay in the workspace.
@@ -73,7 +72,7 @@ impl SlotGated {
         dropout: Option<&mut Dropout>,
         w: &mut Workspace,
     ) {
-        self.lstm.forward(kernels, parameters, None, &w.batch, &mut w.lstm);
+        self.lstm.forward(kernels, parameters, LstmWeights::Floats, &w.batch, &mut w.lstm);
         self.output(kernels, dropout, w);
         self.attend(kernels, parameters, w);
         self.predict(kernels, parameters, w);

@@ -4,9 +4,10 @@ use std::mem::take;
 use std::sync::OnceLock;
 
 use super::{PreparedTagger, SpanTagger, TaggerWorkspace, WINDOW};
+use crate::encoder::Int8Weights;
 use crate::features::{Form, Token};
-use crate::kernel::{Bf16Matrix, Kernels};
-use crate::nn::{Dropout, Rows, RowsMut, row_of};
+use crate::kernel::Kernels;
+use crate::nn::{Dropout, LstmWeights, Rows, RowsMut, row_of};
 
 impl SpanTagger {
     /// Logits for utterances of falling length, none of them empty; they stay in the workspace.
@@ -36,7 +37,7 @@ impl SpanTagger {
         self.embed(kernels, parameters, dropout.as_deref_mut(), w);
         let x = Rows { data: &w.x, n: w.batch.words(), row: row_of(self.shape.input()) };
         self.lstm.project(kernels, parameters, x, &mut w.lstm.gates);
-        self.understand(kernels, parameters, [None, None], dropout, w);
+        self.understand(kernels, parameters, [LstmWeights::Floats; 2], dropout, w);
     }
 
     /// Logits for utterances of falling length with their forms, none of them empty: the same as [`SpanTagger::forward`] gives
@@ -44,7 +45,7 @@ impl SpanTagger {
     pub(crate) fn infer(
         &self,
         kernels: Kernels,
-        parameters: &[f32],
+        (parameters, int8): (&[f32], Option<&Int8Weights>),
         prepared: &PreparedTagger,
         utterances: &[(&[Token], &[Form])],
         w: &mut TaggerWorkspace,
@@ -77,18 +78,21 @@ impl SpanTagger {
             x[embedding..embedding + form].copy_from_slice(form_row);
         }
         let x = Rows { data: x, n: w.late.len(), row: input_row };
-        self.lstm.project(kernels, parameters, x, &mut w.late_gates);
+        let weights = [0, 1].map(|layer| prepared.weights(int8, layer));
+        self.lstm.project_by(kernels, parameters, weights[0], x, &mut w.late_gates, &mut w.int8);
         for (&(time_row, word), late) in w.late.iter().zip(w.late_gates.chunks_exact(row)) {
             prepared.keep(word, late);
             w.lstm.gates[time_row * row..][..row].copy_from_slice(late);
         }
-        self.understand(kernels, parameters, prepared.bf16.each_ref().map(Option::as_ref), None, w);
+        self.understand(kernels, parameters, weights, None, w);
     }
 
     /// What is worked out once, with room for what the first words of the vocabulary give to the gates.
     pub(crate) fn prepare(&self, parameters: &[f32], n_words: usize) -> PreparedTagger {
-        let bf16 = [Some(&self.lstm), self.upper.as_ref()];
-        let bf16 = bf16.map(|lstm| lstm.and_then(|lstm| lstm.bf16(parameters)));
+        // Weights of 8 bits are ready as they are.
+        let layers =
+            [Some(&self.lstm), self.upper.as_ref()].map(|lstm| lstm.filter(|_| self.int8.is_empty()));
+        let bf16 = layers.map(|lstm| lstm.and_then(|lstm| lstm.bf16(parameters)));
         PreparedTagger { gates: (0..n_words).map(|_| OnceLock::new()).collect(), bf16 }
     }
 
@@ -171,11 +175,11 @@ impl SpanTagger {
         &self,
         kernels: Kernels,
         parameters: &[f32],
-        [bf16, upper_bf16]: [Option<&[Bf16Matrix; 2]>; 2],
+        [weights, upper_weights]: [LstmWeights<'_>; 2],
         mut dropout: Option<&mut Dropout>,
         w: &mut TaggerWorkspace,
     ) {
-        self.lstm.forward(kernels, parameters, bf16, &w.batch, &mut w.lstm);
+        self.lstm.forward(kernels, parameters, weights, &w.batch, &mut w.lstm);
         let (width, row, n) = (self.width(), row_of(self.width()), w.batch.words());
         if let Some(upper) = &self.upper {
             let between = w.between.reserve(n * row);
@@ -187,8 +191,9 @@ impl SpanTagger {
                     kernels.scale(factors, &mut to[..width]);
                 }
             }
-            upper.project(kernels, parameters, Rows { data: between, n, row }, &mut w.upper.gates);
-            upper.forward(kernels, parameters, upper_bf16, &w.batch, &mut w.upper);
+            let (x, gates) = (Rows { data: between, n, row }, &mut w.upper.gates);
+            upper.project_by(kernels, parameters, upper_weights, x, gates, &mut w.int8);
+            upper.forward(kernels, parameters, upper_weights, &w.batch, &mut w.upper);
         }
         let top = if self.upper.is_some() { &w.upper } else { &w.lstm };
         let out = w.out.reserve(n * row);

@@ -17,9 +17,10 @@ use std::sync::OnceLock;
 
 use super::heads::{HeadSizes, SpanHeads, SpanHeadsState};
 use super::span_head::SpanHeadShape;
+use crate::encoder::Int8Weights;
 use crate::features::UNKNOWN_WORD;
-use crate::kernel::{Bf16Matrix, Buffer};
-use crate::nn::{Batch, BiLstm, BiLstmState, Layout, Linear, LstmNames, Network, Parameters};
+use crate::kernel::{Bf16Matrix, Buffer, Int8Rows};
+use crate::nn::{Batch, BiLstm, BiLstmState, Layout, Linear, LstmNames, LstmWeights, Network, Parameters};
 use crate::nn::{Product, Rows, Tensor, row_of};
 use crate::random::Random;
 use crate::tensors::is_zero;
@@ -65,6 +66,8 @@ pub(crate) struct SpanTaggerShape {
 pub(crate) struct SpanTagger {
     shape: SpanTaggerShape,
     layout: Layout,
+    /// Of what has 8 bits, if anything has.
+    int8: Layout,
     embedding: Tensor,
     characters: Tensor,
     filters: Linear,
@@ -83,6 +86,15 @@ pub(crate) struct PreparedTagger {
 }
 
 impl PreparedTagger {
+    /// What the matrices of a layer are multiplied as.
+    fn weights<'w>(&'w self, int8: Option<&'w Int8Weights>, layer: usize) -> LstmWeights<'w> {
+        match (int8, &self.bf16[layer]) {
+            (Some(int8), _) => LstmWeights::Int8(int8.layer(layer)),
+            (None, Some(bf16)) => LstmWeights::Bf16(bf16),
+            (None, None) => LstmWeights::Floats,
+        }
+    }
+
     /// What a word gives to the gates, if that is known; those that training did not have differ by their form.
     fn gates(&self, word: u32) -> Option<&[f32]> {
         self.gates.get(word as usize).filter(|_| word != UNKNOWN_WORD)?.get().map(|gates| &**gates)
@@ -126,6 +138,7 @@ pub(crate) struct TaggerWorkspace {
     /// The time-major rows of words that were not prepared, with their ids, and what they give to the gates.
     late: Vec<(usize, u32)>,
     late_gates: Buffer,
+    int8: Int8Rows,
     lstm: BiLstmState,
     /// What enters the upper layer.
     between: Buffer,
@@ -150,11 +163,20 @@ pub(crate) struct TaggerWorkspace {
 impl SpanTagger {
     /// A network of this shape.
     pub(crate) fn new(shape: SpanTaggerShape) -> Self {
+        SpanTagger::with(shape, false)
+    }
+
+    /// The same with LSTMs of 8 bits, which are not among its parameters.
+    pub(crate) fn in_8_bits(shape: SpanTaggerShape) -> Self {
+        SpanTagger::with(shape, true)
+    }
+
+    fn with(shape: SpanTaggerShape, has_8_bits: bool) -> Self {
         let SpanTaggerShape { words, slots, intents, embedding, character, hidden, .. } = shape;
-        let mut layout = Layout::default();
-        let mut lstm = BiLstm::new(&mut layout, LstmNames::FIRST, shape.input(), hidden);
-        let mut upper =
-            (shape.layers > 1).then(|| BiLstm::new(&mut layout, LstmNames::UPPER, 2 * hidden, hidden));
+        let (mut layout, mut int8) = (Layout::default(), Layout::default());
+        let large = if has_8_bits { &mut int8 } else { &mut layout };
+        let mut lstm = BiLstm::new(large, LstmNames::FIRST, shape.input(), hidden);
+        let mut upper = (shape.layers > 1).then(|| BiLstm::new(large, LstmNames::UPPER, 2 * hidden, hidden));
         let filters = layout.matrix("characters.filters", WINDOW * character, shape.filters);
         let sizes = HeadSizes { slots, intents, spans: shape.scored_spans() };
         let mut heads = SpanHeads::matrices(&mut layout, 2 * hidden, 6 * hidden, sizes);
@@ -172,6 +194,7 @@ impl SpanTagger {
             characters: layout.vector("characters.embedding", shape.characters * character),
             embedding: layout.table("embedding", words, embedding),
             layout,
+            int8,
         }
     }
 
@@ -183,6 +206,19 @@ impl SpanTagger {
     /// What finds spans and names them.
     pub(crate) fn heads(&self) -> &SpanHeads {
         &self.heads
+    }
+
+    /// Where its weights of 8 bits lie.
+    pub(crate) fn int8(&self) -> &Layout {
+        &self.int8
+    }
+
+    /// The same network with LSTMs of 8 bits, and what stays floats of its parameters.
+    fn quantize(&self, parameters: &Parameters) -> (SpanTagger, Parameters, Int8Weights) {
+        let network = SpanTagger::in_8_bits(self.shape);
+        let kept = Parameters::kept(&network.layout, &self.layout, parameters);
+        let int8 = Int8Weights::round(&network.int8, &self.layout, parameters);
+        (network, kept, int8)
     }
 
     /// Gives up bits of the weights by which inference is sooner and the answers no worse.

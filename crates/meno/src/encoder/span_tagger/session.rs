@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{PreparedTagger, SpanTagger, TaggerWorkspace};
 use crate::emissions::{Emissions, Tags};
-use crate::encoder::Once;
+use crate::encoder::{Int8Weights, Once};
 use crate::features::{Form, Token};
 use crate::kernel::Kernels;
 use crate::nn::Parameters;
@@ -17,12 +17,24 @@ const PREPARED: usize = 4000;
 pub(crate) struct SpanTaggerEncoder {
     pub(crate) network: SpanTagger,
     pub(crate) parameters: Parameters,
+    /// What the parameters lack, if the network has LSTMs of 8 bits.
+    pub(crate) int8: Option<Int8Weights>,
     prepared: Once<PreparedTagger>,
 }
 
 impl SpanTaggerEncoder {
-    pub(crate) fn new(network: SpanTagger, parameters: Parameters) -> Self {
-        SpanTaggerEncoder { network, parameters, prepared: Once::default() }
+    /// A network in floats, or with the weights that its parameters lack.
+    pub(crate) fn new(network: SpanTagger, parameters: Parameters, int8: Option<Int8Weights>) -> Self {
+        SpanTaggerEncoder { network, parameters, int8, prepared: Once::default() }
+    }
+
+    /// The same with LSTMs of 8 bits; `None` if it has them already.
+    pub(crate) fn quantized(&self) -> Option<Self> {
+        if self.int8.is_some() {
+            return None;
+        }
+        let (network, parameters, int8) = self.network.quantize(&self.parameters);
+        Some(SpanTaggerEncoder::new(network, parameters, Some(int8)))
     }
 
     fn prepare(&self, kernels: Kernels) -> Arc<PreparedTagger> {
@@ -62,9 +74,9 @@ impl SpanTaggerSession {
         utterances: &[(&[Token], &[Form])],
         mut each: impl FnMut(usize, &Emissions),
     ) {
-        let SpanTaggerEncoder { network, parameters, .. } = &*self.encoder;
+        let SpanTaggerEncoder { network, parameters, int8, .. } = &*self.encoder;
         let w = &mut self.workspace;
-        network.infer(self.kernels, parameters, &self.prepared, utterances, w);
+        network.infer(self.kernels, (parameters, int8.as_ref()), &self.prepared, utterances, w);
         let (heads, state) = (network.heads(), &w.heads);
         let (mut boundary_logits, mut slot_logits) = (heads.boundary_logits(state), heads.slot_logits(state));
         let mut span_scores = heads.span_scores(state);

@@ -16,7 +16,9 @@ use crate::kernel::tests::variants;
 use crate::kernel::{Adam, Attention, AttentionGradient, BETA2, Buffer, Dots, GateGradient, StepSize};
 use crate::kernel::{Gemm, Kernels, LANES, Right, Start, Strided, Term, padded};
 use crate::nn::gradient_check::{check_gradient, check_slope, fill, gradient, transposed};
-use crate::nn::{Batch, BiLstm, BiLstmState, Dropout, Layout, Linear, LossWeights, LstmNames, Network};
+use crate::nn::{
+    Batch, BiLstm, BiLstmState, Dropout, Layout, Linear, LossWeights, LstmNames, LstmWeights, Network,
+};
 use crate::nn::{Parameters, Product, Rows, RowsMut, Tensor, cross_entropy, transpose, values};
 use crate::random::Random;
 

@@ -228,7 +228,7 @@ fn lstm(
     let mut state = BiLstmState::default();
     let x = Rows { data: &packed, n, row: embedding };
     layer.project(kernels, &parameters, x, &mut state.gates);
-    layer.forward(kernels, &parameters, None, &batch, &mut state);
+    layer.forward(kernels, &parameters, LstmWeights::Floats, &batch, &mut state);
     let states: Vec<f32> = (time_rows.iter())
         .flat_map(|row| state.hidden[row * hidden_row + direction * hidden..][..hidden].to_vec())
         .collect();

@@ -1,8 +1,9 @@
 //! The span tagger.
 
 use super::*;
-use crate::encoder::{SpanTagger, SpanTaggerShape, TaggerWorkspace};
+use crate::encoder::{SpanTagger, SpanTaggerEncoder, SpanTaggerShape, TaggerWorkspace};
 use crate::features::{Form, Token};
+use crate::kernel::Instructions;
 
 const SHAPE: SpanTaggerShape = SpanTaggerShape {
     words: 30,
@@ -167,20 +168,71 @@ fn check_bits(network: &SpanTagger) {
     [parameters, rounded].iter().for_each(|parameters| check_alone_and_in_a_batch(network, parameters));
 }
 
-fn check_alone_and_in_a_batch(network: &SpanTagger, parameters: &[f32]) {
-    let bits = |network: &SpanTagger, w: &TaggerWorkspace, skip: usize, n: usize| -> Vec<u32> {
-        let (heads, state) = (network.heads(), &w.heads);
-        let boundaries = heads.boundary_logits(state).skip(skip).take(n).flatten();
-        let slots = heads.slot_logits(state).skip(skip).take(n).flatten().copied();
-        let (longest, scores) = (heads.longest(), heads.span_scores(state));
-        let spans = scores.iter().skip(skip * longest).take(n * longest).copied();
-        boundaries.chain(slots).chain(spans).map(f32::to_bits).collect()
-    };
+/// All logits and scores of some of the words.
+fn outputs(network: &SpanTagger, w: &TaggerWorkspace, skip: usize, n: usize) -> Vec<f32> {
+    let (heads, state) = (network.heads(), &w.heads);
+    let boundaries = heads.boundary_logits(state).skip(skip).take(n).flatten();
+    let slots = heads.slot_logits(state).skip(skip).take(n).flatten().copied();
+    let (longest, scores) = (heads.longest(), heads.span_scores(state));
+    let spans = scores.iter().skip(skip * longest).take(n * longest).copied();
+    boundaries.chain(slots).chain(spans).collect()
+}
+
+fn bits(network: &SpanTagger, w: &TaggerWorkspace, skip: usize, n: usize) -> Vec<u32> {
+    outputs(network, w, skip, n).into_iter().map(f32::to_bits).collect()
+}
+
+/// Some utterances whose words have one form each, as those of a vocabulary.
+fn utterances_of_a_vocabulary() -> Utterances {
     let mut utterances = Utterances::of_lengths(&[40, 33, 17, 17, 4, 2, 1, 1], &mut Random::new(4));
-    // As with words of a vocabulary, which have one form each.
     for token in utterances.tokens.iter_mut().flatten() {
         token.form = token.word;
     }
+    utterances
+}
+
+/// With LSTMs of 8 bits an utterance gives the same bits on all kernels, alone and among others, prepared or not, and nearly the
+/// logits that floats give.
+#[test]
+fn span_tagger_of_8_bits_gives_the_same_bits_everywhere() {
+    for shape in [SHAPE, NEAR, FAR] {
+        let floats = SpanTagger::new(shape);
+        let parameters = floats.initial(&mut Random::new(8));
+        let encoder = SpanTaggerEncoder::new(floats.clone(), parameters.clone(), None);
+        let small = encoder.quantized().expect("it is in floats");
+        assert!(small.quantized().is_none());
+        let (network, weights) = (&small.network, (&small.parameters[..], small.int8.as_ref()));
+        let utterances = utterances_of_a_vocabulary();
+        let all: Vec<_> =
+            utterances.tokens.iter().map(|tokens| (&tokens[..], &utterances.forms[..])).collect();
+        let n_words = utterances.tokens.iter().map(Vec::len).sum();
+        let mut of_vectors = Vec::new();
+        for kernels in variants() {
+            let [mut exact, mut together, mut alone] = std::array::from_fn(|_| TaggerWorkspace::default());
+            floats.infer(kernels, (&parameters, None), &floats.prepare(&parameters, 0), &all, &mut exact);
+            let prepared = network.prepare(&small.parameters, 10);
+            network.infer(kernels, weights, &prepared, &all, &mut together);
+            let exact = outputs(&floats, &exact, 0, n_words);
+            for (exact, rounded) in exact.into_iter().zip(outputs(network, &together, 0, n_words)) {
+                assert!((exact - rounded).abs() < 0.05, "{kernels:?}: {exact} became {rounded}");
+            }
+            let mut first = 0;
+            for utterance in &all {
+                let n = utterance.0.len();
+                network.infer(kernels, weights, &prepared, &[*utterance], &mut alone);
+                assert_eq!(bits(network, &together, first, n), bits(network, &alone, 0, n), "{kernels:?}");
+                first += n;
+            }
+            if kernels.instructions() != Instructions::Portable {
+                of_vectors.push(bits(network, &together, 0, n_words));
+            }
+        }
+        assert!(of_vectors.windows(2).all(|pair| pair[0] == pair[1]));
+    }
+}
+
+fn check_alone_and_in_a_batch(network: &SpanTagger, parameters: &[f32]) {
+    let utterances = utterances_of_a_vocabulary();
     for kernels in variants() {
         let (mut together, mut alone) = (TaggerWorkspace::default(), TaggerWorkspace::default());
         let tokens = utterances.tokens.iter().map(Vec::as_slice);
@@ -191,7 +243,7 @@ fn check_alone_and_in_a_batch(network: &SpanTagger, parameters: &[f32]) {
         let prepared = [0, 10, 30].map(|n| network.prepare(parameters, n));
         for prepared in prepared.iter().chain(&prepared) {
             let mut inferred = TaggerWorkspace::default();
-            network.infer(kernels, parameters, prepared, &all, &mut inferred);
+            network.infer(kernels, (parameters, None), prepared, &all, &mut inferred);
             assert_eq!(
                 bits(network, &together, 0, n_words),
                 bits(network, &inferred, 0, n_words),
@@ -207,7 +259,13 @@ fn check_alone_and_in_a_batch(network: &SpanTagger, parameters: &[f32]) {
         for tokens in &utterances.tokens {
             // What is said twice is prepared the second time.
             for prepared in prepared.iter().chain(&prepared) {
-                network.infer(kernels, parameters, prepared, &[(tokens, &utterances.forms)], &mut alone);
+                network.infer(
+                    kernels,
+                    (parameters, None),
+                    prepared,
+                    &[(tokens, &utterances.forms)],
+                    &mut alone,
+                );
                 let (expected, found) =
                     (bits(network, &together, first, tokens.len()), bits(network, &alone, 0, tokens.len()));
                 assert_eq!(expected, found, "{kernels:?}, {} words", tokens.len());

@@ -65,7 +65,7 @@ impl TransformerTagger {
                 let to = &mut sum[i * row..][..hidden];
                 let piece = w.pieces[i] as usize;
                 match pass.weights {
-                    Weights::Int8(weights) => weights.pieces().copy_row(piece, to),
+                    Weights::Int8(weights) => weights.table().copy_row(piece, to),
                     Weights::Floats | Weights::Bf16(_) => {
                         to.copy_from_slice(self.pieces.row(parameters, piece));
                     }

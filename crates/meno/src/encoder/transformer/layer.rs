@@ -184,7 +184,7 @@ impl Layer {
                 linear.forward_bf16(kernels, parameters, weights.matrix(self.number, which), x, y);
             }
             Weights::Int8(weights) => {
-                linear.forward_int8(kernels, parameters, weights.matrix(self.number, which), x, y, rows);
+                linear.forward_int8(kernels, parameters, &weights.layer::<4>(self.number)[which], x, y, rows);
             }
         }
     }

@@ -11,7 +11,6 @@
 mod backward;
 mod forward;
 mod heads;
-mod int8;
 mod layer;
 mod sequence;
 mod session;
@@ -21,6 +20,7 @@ mod start;
 mod tests;
 mod weights;
 
+use super::Int8Weights;
 use super::heads::SpanHeads;
 use super::label_head::LabelHead;
 use super::span_head::SpanHeadShape;
@@ -35,7 +35,6 @@ use crate::tensors::{check_widths, is_zero};
 use heads::{Heads, HeadsState, LabelHeads};
 use layer::{Layer, LayerScratch, LayerState};
 
-pub(crate) use int8::Int8Weights;
 pub(crate) use sequence::Sequence;
 pub(crate) use session::{TransformerEncoder, TransformerSession};
 
@@ -175,6 +174,19 @@ impl TransformerTagger {
         let large = if has_8_bits { &mut int8 } else { &mut layout };
         let pieces = large.table("embeddings.pieces", encoder.vocabulary, hidden);
         TransformerTagger { shape, pieces, positions, kind, norm, layers, heads, layout, int8 }
+    }
+
+    /// The same network with weights of 8 bits, and what stays floats of its parameters.
+    fn quantize(&self, parameters: &Parameters) -> (TransformerTagger, Parameters, Int8Weights) {
+        let network = TransformerTagger::in_8_bits(self.shape);
+        let kept = Parameters::kept(&network.layout, &self.layout, parameters);
+        let int8 = Int8Weights::round(&network.int8, &self.layout, parameters);
+        (network, kept, int8)
+    }
+
+    /// Where its weights of 8 bits lie.
+    pub(crate) fn int8(&self) -> &Layout {
+        &self.int8
     }
 
     /// The sizes.

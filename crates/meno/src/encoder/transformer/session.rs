@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::weights::{Bf16Weights, Weights};
-use super::{Heads, Int8Weights, Sequence, TransformerTagger, TransformerWorkspace};
+use super::{Heads, Sequence, TransformerTagger, TransformerWorkspace};
 use crate::emissions::{Emissions, Logits, Tags};
+use crate::encoder::Int8Weights;
 use crate::encoder::label_head::{Calibration, LabelHead, PreparedHead};
 use crate::encoder::labels::take;
 use crate::features::{Features, Form, Token};

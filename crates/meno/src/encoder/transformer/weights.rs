@@ -1,6 +1,7 @@
 //! What the matrices of the layers are multiplied as.
 
-use super::{Int8Weights, Layer, TransformerTagger};
+use super::{Layer, TransformerTagger};
+use crate::encoder::Int8Weights;
 use crate::kernel::Bf16Matrix;
 
 /// Where the matrices of the layers are.
