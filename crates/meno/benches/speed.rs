@@ -22,7 +22,7 @@ use std::time::Instant;
 use meno::bench::{Example, Features, Kernels, Network, SlotGated, SlotGatedShape, SlotGatedTask};
 use meno::bench::{Trainer, Workspace, first_intent, largest};
 use meno::corpus::read_split;
-use meno::engine::Tokenization;
+use meno::engine::{Tokenization, WeightFormat};
 use meno::random::Random;
 use meno::text::Normalizer;
 use meno::train::{Calibration, Options, TrainSettings, fit};
@@ -211,9 +211,11 @@ fn annotate(dir: &Path, hidden: usize) -> meno::Result<Vec<Value>> {
     let start = Instant::now();
     let bare = model(false)?;
     let seconds = start.elapsed().as_secs_f64();
-    let mut workers = [model(true)?.worker(), bare.worker()];
+    let whole = model(true)?;
+    let small = whole.with_weights(WeightFormat::Int8)?;
+    let mut workers = [whole.worker(), bare.worker(), small.worker()];
     let texts: Vec<String> = test.utterances.iter().map(|utterance| utterance.words.join(" ")).collect();
-    let mut times = [Vec::new(), Vec::new()];
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
     for text in texts.iter().cycle().take(6 * texts.len()) {
         for (worker, times) in workers.iter_mut().zip(&mut times) {
             let start = Instant::now();
@@ -221,7 +223,7 @@ fn annotate(dir: &Path, hidden: usize) -> meno::Result<Vec<Value>> {
             times.push(start.elapsed().as_secs_f64() * 1e6);
         }
     }
-    let [times, bare] = times.map(|mut times| {
+    let [times, bare, small] = times.map(|mut times| {
         // The first pass only warms up.
         times.drain(..texts.len());
         times.sort_by(f64::total_cmp);
@@ -231,7 +233,7 @@ fn annotate(dir: &Path, hidden: usize) -> meno::Result<Vec<Value>> {
     Ok(vec![json!({
         "what": "annotate", "data": dir.display().to_string(), "hidden": hidden, "seconds_per_epoch": seconds,
         "p50_us": p50(&times), "p99_us": times[times.len() * 99 / 100],
-        "p50_us_without_confidence": p50(&bare), "ratio": p50(&times) / p50(&bare),
+        "p50_us_without_confidence": p50(&bare), "ratio": p50(&times) / p50(&bare), "p50_us_with_8_bits": p50(&small),
     })])
 }
 
