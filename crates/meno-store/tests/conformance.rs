@@ -7,18 +7,7 @@ use meno_store::{
     Access, Amendment, Edit, Error, Mark, News, OwnJournal, Query, Quota, SCHEMA_VERSION, Scope, Store, open,
     read_concepts, write_lines,
 };
-use support::{ANNA, BEN, adds, create, draft, on_every_store, sql};
-
-fn shown(concept: &Concept) -> String {
-    let Concept { id, phrase, slot, value, owner, created, updated, uses, .. } = concept;
-    let owner = owner.user().unwrap_or("-");
-    let value = value.as_deref().unwrap_or("-");
-    format!("{id} {phrase}|{slot}|{owner}|{value} {created} {updated} {uses}")
-}
-
-fn all(store: &mut dyn Store) -> Vec<String> {
-    store.list(&Scope::admin("admin"), &Query::default()).unwrap().iter().map(shown).collect()
-}
+use support::{ANNA, BEN, adds, all, create, draft, on_every_store, sql};
 
 fn phrases(store: &mut dyn Store, user: Option<&str>, text: &str) -> Vec<String> {
     let query = Query { text: text.to_owned(), ..Query::default() };

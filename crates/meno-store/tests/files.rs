@@ -2,28 +2,10 @@
 
 mod support;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use meno_store::{Access, Edit, Error, Memory, Scope};
-use support::{draft, sql};
-
-fn open(location: &str) -> Memory {
-    Memory::open(location, Access::Create).unwrap()
-}
-
-fn knows(memory: &Memory, text: &str, user: Option<&str>) -> Vec<String> {
-    memory.find(text, user).into_iter().map(|known| known.slot).collect()
-}
-
-/// Waits until something holds, and gives how long that took.
-fn within(limit: Duration, mut holds: impl FnMut() -> bool) -> Duration {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < limit, "not within {limit:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    start.elapsed()
-}
+use support::{draft, knows, open, sql, within};
 
 /// Nothing is acknowledged that goes into a file which nobody will find again.
 #[test]
