@@ -4,7 +4,7 @@ mod support;
 
 use std::time::Duration;
 
-use meno_store::{Access, Edit, Error, Memory, Scope};
+use meno_store::{Access, Edit, Error, Memory, Scope, open_backup};
 use support::{draft, knows, open, sql, within};
 
 /// Nothing is acknowledged that goes into a file which nobody will find again.
@@ -133,6 +133,38 @@ fn a_file_that_was_written_over_takes_nothing() {
         drop(memory);
         assert_eq!(open(location).len(), 303, "{case} {checkpoints}");
     }
+}
+
+/// Who opens a file that was emptied, or whose file went away, does not throw away the log, which has what was acknowledged last.
+#[test]
+fn a_log_without_its_file_is_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let [path, log, kept] = ["concepts.db", "concepts.db-wal", "kept.db"].map(|name| dir.path().join(name));
+    let location = path.to_str().unwrap();
+    let memory = open(location);
+    memory.learn(&Scope::admin("admin"), draft("red moon|song")).unwrap();
+    let [file, changes] = [&path, &log].map(|path| std::fs::read(path).unwrap());
+    drop(memory);
+    std::fs::write(&log, &changes).unwrap();
+    for state in ["empty", "gone"] {
+        match state {
+            "empty" => std::fs::write(&path, "").unwrap(),
+            _ => std::fs::remove_file(&path).unwrap(),
+        }
+        for access in [Access::Create, Access::Existing] {
+            let refused = Memory::open(location, access).err().unwrap();
+            assert!(matches!(refused, Error::LogAlone { .. }), "{state}: {refused}");
+            assert!(refused.to_string().contains(state) && refused.hint().is_some(), "{refused}");
+        }
+        assert!(matches!(open_backup(&path), Err(Error::LogAlone { .. } | Error::NotThere { .. })));
+        assert!(std::fs::metadata(&path).map_or(state == "gone", |file| file.len() == 0));
+        assert!(std::fs::read(&log).unwrap() == changes, "{state}: the log is another");
+    }
+    // Both together have everything; without its log such a file is a new store.
+    std::fs::write(&path, file).unwrap();
+    assert_eq!(knows(&open(location), "red moon", None), ["song"]);
+    std::fs::write(&kept, "").unwrap();
+    assert_eq!(open(kept.to_str().unwrap()).len(), 0);
 }
 
 /// At the end nothing is written into a file that has another content by now.
