@@ -4,8 +4,8 @@ mod support;
 
 use std::time::Duration;
 
-use meno_store::{Access, Edit, Error, Memory, Scope, open_backup};
-use support::{draft, knows, open, sql, within};
+use meno_store::{Access, Edit, Error, Memory, Scope, backup, open_backup};
+use support::{adds, create, draft, knows, open, sql, within};
 
 /// Nothing is acknowledged that goes into a file which nobody will find again.
 #[test]
@@ -178,6 +178,31 @@ fn a_file_that_was_written_over_is_left_as_it_is() {
     std::fs::copy(&other, &path).unwrap();
     drop(memory);
     assert!(std::fs::read(&path).unwrap() == std::fs::read(&other).unwrap());
+}
+
+/// What stands beside a file of the same name is of a database that was there before: a log that was left by a crash would be taken for that
+/// of the backup.
+#[test]
+fn a_backup_is_not_mixed_with_what_was_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let [path, copy] = ["concepts.db", "copy.db"].map(|name| dir.path().join(name));
+    let mut store = create(path.to_str().unwrap());
+    store.edit(&Scope::admin("admin"), adds(&["red moon|song", "blue moon|song"]), 1).unwrap();
+    backup(&mut *store, &copy).unwrap();
+    let beside = |file: &str, ending: &str| dir.path().join(format!("{file}{ending}"));
+    let mut used = create(copy.to_str().unwrap());
+    used.edit(&Scope::admin("admin"), vec![Edit::Remove { id: 1 }, Edit::Remove { id: 2 }], 2).unwrap();
+    let log = std::fs::read(beside("copy.db", "-wal")).unwrap();
+    drop(used);
+    for file in ["copy.db", "copy.db.unfinished"] {
+        std::fs::write(beside(file, "-wal"), &log).unwrap();
+    }
+    assert_eq!(backup(&mut *store, &copy).unwrap(), 2);
+    assert_eq!(open(copy.to_str().unwrap()).len(), 2);
+    assert!(["", "-wal", "-shm"].iter().all(|ending| !beside("copy.db.unfinished", ending).exists()));
+    let itself = backup(&mut *store, &path).unwrap_err();
+    assert!(itself.to_string().ends_with("is the store itself") && itself.hint().is_some(), "{itself}");
+    assert_eq!(store.count().unwrap(), 2);
 }
 
 #[test]
