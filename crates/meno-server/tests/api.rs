@@ -159,6 +159,8 @@ fn refusals() {
         ("GET", "/v1/concepts/99999999999999999999", "", 404, "not_found"),
         ("GET", "/v1/concepts/seven", "", 404, "not_found"),
         ("GET", "/v1/concepts/%ff", "", 404, "not_found"),
+        ("GET", "/v1/owners/%ff", "", 400, "bad_request"),
+        ("DELETE", "/v1/dialogue/%ff", "", 400, "bad_request"),
         ("DELETE", "/v1/concepts/7", "", 404, "not_found"),
         ("PATCH", "/v1/concepts/7", "{}", 404, "not_found"),
         ("PATCH", "/v1/concepts/7", r#"{"owner": "ben"}"#, 422, "wrong_shape"),
