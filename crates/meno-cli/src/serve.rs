@@ -217,7 +217,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         listen,
         tls: tls_cert.zip(tls_key).map(|(certificate, key)| TlsFiles { certificate, key }),
         tokens: tokens.map(TokenSource::File).or_else(from_environment),
-        owner: Owner::named(&name),
+        owner: Owner::named(&name)?,
         spelling: spelling.into(),
         phrases: phrases.clone(),
         assistant: Assistant { book: phrasebook(phrases.as_deref())?, ..Assistant::default() },

@@ -161,6 +161,7 @@ fn refusals() {
         ("GET", "/v1/concepts/%ff", "", 404, "not_found"),
         ("GET", "/v1/owners/%ff", "", 400, "bad_request"),
         ("DELETE", "/v1/dialogue/%ff", "", 400, "bad_request"),
+        ("POST", "/v1/concepts", r#"{"phrase": "a", "slot": "b", "owner": ""}"#, 422, "bad_concept"),
         ("DELETE", "/v1/concepts/7", "", 404, "not_found"),
         ("PATCH", "/v1/concepts/7", "{}", 404, "not_found"),
         ("PATCH", "/v1/concepts/7", r#"{"owner": "ben"}"#, 422, "wrong_shape"),

@@ -98,15 +98,18 @@ impl Owner {
 }
 
 impl Owner {
-    /// The owner of a name as people type it.
-    pub fn named(name: &str) -> Owner {
-        if name == EVERYONE { Owner::Everyone } else { Owner::from(Some(name.to_owned())) }
+    /// The owner of a name as people type it; refuses one that is none.
+    pub fn named(name: &str) -> Result<Owner> {
+        let owner = if name == EVERYONE { Owner::Everyone } else { Owner::User(name.to_owned()) };
+        owner.check().map(|()| owner)
     }
 
-    /// Refuses a name that looks like another, and those that stand for others: `*` for all, and `everyone`.
+    /// Refuses a name that looks like another, and those that stand for others: `*` for all, and `everyone`. An empty one is that of a
+    /// variable which was never set, and whoever typed it did not mean everyone.
     pub fn check(&self) -> Result<()> {
         let Some(name) = self.user() else { return Ok(()) };
         let hint = match name {
+            "" => "a name is not empty, such as `anna`; what everyone knows is that of `everyone`",
             EVERYONE => "what everyone knows has no owner: leave it out, or null in JSON",
             name if name == "*" || name.contains(|c| is_hidden(c) || is_joiner(c)) => {
                 "a name has no hidden characters, such as `anna`"
