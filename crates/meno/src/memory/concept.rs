@@ -218,17 +218,27 @@ fn hidden(text: &str) -> Option<impl std::fmt::Display> {
 fn demand_slot(slot: &str) -> Result<()> {
     let problem = match slot {
         "" => "the slot has no name".to_owned(),
-        UNKNOWN => format!("a slot cannot be called `{UNKNOWN}`"),
-        "O" => "a slot cannot be called `O`, which is no slot".to_owned(),
-        slot if slot.starts_with("B-") || slot.starts_with("I-") => {
-            format!("a slot cannot be called `{}`, which is a label", slot.escape_debug())
-        }
-        slot if slot.contains(|c: char| c.is_whitespace() || is_hidden(c)) => {
+        slot if slot.contains(char::is_whitespace) => {
             format!("there is white space in the slot `{}`", slot.escape_debug())
         }
-        _ => return Ok(()),
+        slot => match taken_name(slot) {
+            Some(problem) => problem,
+            None => return Ok(()),
+        },
     };
     Err(Error::Concept { problem, hint: "a slot is named in one word, such as `playlist`".to_owned() })
+}
+
+/// Why no slot may be called so, if it may not: the name stands for something else, or is not seen.
+pub(crate) fn taken_name(slot: &str) -> Option<String> {
+    match slot {
+        UNKNOWN => Some(format!("a slot cannot be called `{UNKNOWN}`")),
+        "O" => Some("a slot cannot be called `O`, which is no slot".to_owned()),
+        slot if slot.starts_with("B-") || slot.starts_with("I-") => {
+            Some(format!("a slot cannot be called `{}`, which is a label", slot.escape_debug()))
+        }
+        slot => hidden(slot).map(|hidden| format!("there is a hidden character, {hidden}, in a slot")),
+    }
 }
 
 impl Source {
