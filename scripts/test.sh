@@ -98,7 +98,7 @@ step "malformed requests"
 scripts/fuzz_server.sh 1000
 
 step "everything goes wrong at once"
-scripts/chaos.sh 40 1 "${CARGO_TARGET_DIR:-target}/debug/meno"
+scripts/chaos.sh 120 1 "${CARGO_TARGET_DIR:-target}/debug/meno"
 
 step "the playground in a browser"
 scripts/browser_test.sh

@@ -108,6 +108,23 @@ pub fn is_comparable() -> bool {
     false
 }
 
+/// A test of each file with annotations.
+macro_rules! tests_of_models {
+    ($replay:ident) => {
+        contract::tests_of_models! {
+            $replay: format_1 "format-1", span_tagger_1 "span_tagger-1", tagger "tagger", paper "paper", plain "plain"
+        }
+    };
+    ($replay:ident: $($test:ident $file:literal),*) => {
+        $(#[test]
+        fn $test() {
+            $replay($file);
+        })*
+    };
+}
+#[allow(unused_imports)]
+pub(crate) use tests_of_models;
+
 // --- comparing -------------------------------------------------------------------------------------------
 
 /// What was compared, and what differs.

@@ -13,7 +13,7 @@ use meno_store::{Access, Assistant, Clock, Memory, Query, Scope};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
-use crate::memory::{change_line, concept_line, known_owner, table, told};
+use crate::memory::{change_line, concept_line, table, told};
 use crate::output::{complain, count, note, print, shown};
 use crate::readable::Palette;
 use crate::settings::{OverrideArgs, SpellingArgs, ValueArgs};
@@ -70,7 +70,7 @@ pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let assistant = Assistant { book: phrasebook(args.phrases.as_deref())?, ..Assistant::default() };
     let clock = args.values.clock()?;
     let model = args.threshold.apply(Model::load(&args.model)?)?;
-    let owner = args.owner.as_deref().map_or(Ok(Owner::Everyone), known_owner)?;
+    let owner = args.owner.as_deref().map_or(Ok(Owner::Everyone), Owner::named)?;
     let memory = match &args.store {
         Some(store) => Memory::open(store, Access::Create),
         None => Memory::volatile(),

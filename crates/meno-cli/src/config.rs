@@ -1,11 +1,13 @@
 //! The settings of a training as a file.
 
-use std::fs;
 use std::path::Path;
+use std::{fs, ptr};
 
 use meno::train::TransformerSettings;
 use meno::train::{Architecture, CalibrationSettings, MentionReplacement, SpanTaggerSettings, TrainSettings};
 use meno::{Error, Result};
+use serde::Deserialize;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 use toml::{Table, Value};
 
 /// What settings are called here and, since the model file has other names for them, there; both are read.
@@ -218,40 +220,112 @@ led = {led:?}
     )
 }
 
+/// What shows which settings there are.
+const HINT: &str = "`meno train --print-config` shows what there is";
+
 /// Reads such a file; what it does not say is as in `base`, what it says must be in `base`.
 pub fn read(path: &Path, base: TrainSettings) -> Result<TrainSettings> {
     let text = fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    parse(&text, base).map_err(|problem| Error::Setting {
-        problem: format!("{}: {problem}", path.display()),
-        hint: "`meno train --print-config` shows what there is".to_owned(),
+    parse(&text, base).map_err(|Wrong { line, problem, hint }| Error::Setting {
+        problem: format!("{}:{line}: {problem}", path.display()),
+        hint,
     })
 }
 
-fn parse(text: &str, base: TrainSettings) -> Result<TrainSettings, String> {
-    let file: Table = text.parse().map_err(|e: toml::de::Error| e.to_string().trim_end().to_owned())?;
-    let mut settings = Table::try_from(&base).map_err(|e| e.to_string())?;
-    lay_over(&mut settings, file, "")?;
-    settings.try_into().map_err(|e: toml::de::Error| e.message().to_owned())
+/// What is wrong with a file, and where.
+#[derive(Debug, PartialEq)]
+struct Wrong {
+    line: usize,
+    problem: String,
+    hint: String,
 }
 
-fn lay_over(settings: &mut Table, file: Table, within: &str) -> Result<(), String> {
-    for (typed, value) in file {
-        let path = format!("{within}{typed}");
-        let kept =
-            KEPT_NAMES.iter().find(|(name, _)| *name == typed).map_or(typed, |(_, kept)| (*kept).to_owned());
-        match (settings.get_mut(&kept), value) {
-            (Some(Value::Table(settings)), Value::Table(file)) => {
-                lay_over(settings, file, &format!("{path}."))?
+fn parse(text: &str, base: TrainSettings) -> Result<TrainSettings, Wrong> {
+    let entries = entries(text)?;
+    let base = Table::try_from(base).expect("settings are a table");
+    for entry in &entries {
+        let mut alone = base.clone();
+        let result = entry.put(&mut alone).and_then(|()| {
+            let typed: Result<TrainSettings, toml::de::Error> = alone.try_into();
+            typed.map_err(|error| format!("`{}`: {}", entry.path.join("."), error.message().trim_end()))
+        });
+        result.map_err(|problem| Wrong { line: entry.line, problem, hint: HINT.to_owned() })?;
+    }
+    let without = |left_out: Option<&Entry>| {
+        let mut settings = base.clone();
+        for entry in entries.iter().filter(|entry| left_out.is_none_or(|left_out| !ptr::eq(*entry, left_out)))
+        {
+            entry.put(&mut settings).expect("it was put there alone");
+        }
+        let settings: TrainSettings = settings.try_into().expect("each has its type");
+        settings.check().map(|()| settings)
+    };
+    without(None).map_err(|error| {
+        let problem = error.to_string();
+        // The line without which something else is wrong, or nothing.
+        let is_to_blame =
+            |entry: &&Entry| without(Some(entry)).map_or_else(|other| other.to_string() != problem, |_| true);
+        let line = entries.iter().rfind(is_to_blame).map_or(1, |entry| entry.line);
+        Wrong { line, problem, hint: error.hint().unwrap_or_default().to_owned() }
+    })
+}
+
+/// A setting as a file has it: its names from the outermost table on.
+struct Entry {
+    path: Vec<String>,
+    value: Value,
+    line: usize,
+}
+
+impl Entry {
+    /// Puts it in the place of what there is; refuses what there is not.
+    fn put(&self, settings: &mut Table) -> Result<(), String> {
+        let unknown = |depth: usize| format!("there is no setting `{}`", self.path[..=depth].join("."));
+        let kept: Vec<&str> = self.path.iter().map(|typed| kept_name(typed)).collect();
+        let (name, tables) = kept.split_last().expect("a setting has a name");
+        let mut table = settings;
+        for (depth, within) in tables.iter().enumerate() {
+            table = table.get_mut(*within).and_then(Value::as_table_mut).ok_or_else(|| unknown(depth))?;
+        }
+        let value = match (table.get(*name), &self.value) {
+            (None, _) if !LEFT_OUT.contains(&&*self.path.join(".")) => return Err(unknown(tables.len())),
+            (Some(Value::Float(_)), Value::Integer(value)) => Value::Float(*value as f64),
+            (_, value) => value.clone(),
+        };
+        table.insert((*name).to_owned(), value);
+        Ok(())
+    }
+}
+
+fn kept_name(typed: &str) -> &str {
+    KEPT_NAMES.iter().find(|(name, _)| *name == typed).map_or(typed, |(_, kept)| kept)
+}
+
+/// What a file has, from its first line to its last.
+fn entries(text: &str) -> Result<Vec<Entry>, Wrong> {
+    let line_at = |offset: usize| 1 + text.bytes().take(offset).filter(|&byte| byte == b'\n').count();
+    let wrong = |error: toml::de::Error| Wrong {
+        line: line_at(error.span().map_or(0, |span| span.start)),
+        problem: error.message().trim_end().to_owned(),
+        hint: HINT.to_owned(),
+    };
+    let mut tables = vec![(Vec::new(), DeTable::parse(text).map_err(wrong)?.into_inner())];
+    let mut entries = Vec::new();
+    while let Some((within, table)) = tables.pop() {
+        for (name, value) in table {
+            let line = line_at(name.span().start);
+            let path = [&within[..], &[name.into_inner().into_owned()]].concat();
+            match value.get_ref() {
+                DeValue::Table(inner) if !inner.is_empty() => tables.push((path, inner.clone())),
+                _ => {
+                    let value = Value::deserialize(ValueDeserializer::from(value)).map_err(wrong)?;
+                    entries.push(Entry { path, value, line });
+                }
             }
-            (None, value) if LEFT_OUT.contains(&path.as_str()) => {
-                settings.insert(kept, value);
-            }
-            (None, _) => return Err(format!("there is no setting `{path}`")),
-            (Some(Value::Float(setting)), Value::Integer(value)) => *setting = value as f64,
-            (Some(setting), value) => *setting = value,
         }
     }
-    Ok(())
+    entries.sort_by_key(|entry| entry.line);
+    Ok(entries)
 }
 
 #[cfg(test)]
@@ -281,15 +355,33 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        let check = |text: &str, expected: &str| {
-            let problem = parse(text, TrainSettings::default()).unwrap_err();
-            assert!(problem.contains(expected), "{text}: {problem}");
+        let check = |text: &str, expected_line: usize, expected: &str| {
+            let Wrong { line, problem, hint } = parse(text, TrainSettings::default()).unwrap_err();
+            assert_eq!((line, &*problem), (expected_line, expected), "{text}");
+            assert!(!hint.is_empty(), "{text}");
         };
-        check("epoch = 3", "there is no setting `epoch`");
-        check("[span_tagger]\nfilter = 3", "there is no setting `span_tagger.filter`");
-        check("[calibrate]\nlambda = 1", "there is no setting `calibrate`");
-        check("epochs = \"many\"", "invalid type: string");
-        check("epochs = ", "line 1");
+        check("epoch = 3", 1, "there is no setting `epoch`");
+        check("\n[span_tagger]\nfilter = 3", 3, "there is no setting `span_tagger.filter`");
+        check("[calibrate]\nlambda = 1", 2, "there is no setting `calibrate`");
+        check("[calibrate]", 1, "there is no setting `calibrate`");
+        check("epochs.first = 1", 1, "there is no setting `epochs`");
+        check("seed = 3\nepochs = \"many\"", 2, "`epochs`: invalid type: string \"many\", expected usize");
+        check(
+            "span_tagger = 3",
+            1,
+            "`span_tagger`: invalid type: integer `3`, expected struct SpanTaggerSettings",
+        );
+        check("seed = 1\nepochs = ", 2, "string values must be quoted, expected literal string");
+        // Of the right type and out of range.
+        check("[span_tagger]\nlayers = 1\nspan_scores = 7\n\nfilters = 32", 3, "span_scores is 7");
+        check("[span_tagger]\nlongest_scored = 99", 2, "longest_scored is 99");
+        check("rate = nan", 1, "rate is NaN");
+        check("batch = 1\nepochs = 0\nseed = 1", 2, "0 epochs with batches of 1");
+        check("[span_tagger.replacement]\nmentions = 2", 2, "mentions is 2");
+        // Of two that are wrong each is found, and of two that are wrong together one.
+        check("dropout = 2\nclip = 0", 1, "dropout is 2");
+        let together = "[span_tagger.replacement]\nany_slot = 0.5\nled = 1\nsame_slot = 0.75";
+        check(together, 4, "same_slot and any_slot together is 1.25");
     }
 
     /// By its name, and by the one it had before.

@@ -178,7 +178,7 @@ enum Form {
 
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let owner = args.owner.as_deref().map(known_owner).transpose()?;
+    let owner = args.owner.as_deref().map(Owner::named).transpose()?;
     let mut imported = Vec::new();
     // Read and checked first: a bad file or concept makes no store.
     let access = match &args.command {
@@ -214,13 +214,6 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Command::Export { out, form } => session.export(out.filter(|out| out.as_os_str() != "-"), form)?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The owner of a name that was typed; refuses one that is none.
-pub fn known_owner(name: &str) -> Result<Owner> {
-    let owner = Owner::named(name);
-    owner.check()?;
-    Ok(owner)
 }
 
 struct Session {

@@ -172,16 +172,16 @@ struct Limits {
     journal_days: u32,
 }
 
+/// What helps stands in the message, here and below: the parser of arguments has no other place for it.
 pub fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     // An hour is longer than anybody waits, and far from what a clock cannot add.
-    if !(0.001..=3600.0).contains(&seconds) {
-        return Err("there must be 0.001 to 3600 seconds".to_owned());
-    }
-    Ok(Duration::from_secs_f64(seconds))
+    let seconds = text.parse().ok().filter(|seconds| (0.001..=3600.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| {
+        let text = text.escape_debug();
+        format!("`{text}` is no number of seconds\nhint: there may be 0.001 to 3600, such as 10")
+    })
 }
 
-/// What helps stands in the message: the parser of arguments has no other place for it.
 fn requests_a_second(text: &str) -> Result<f64, String> {
     rate(text).map_err(|error| match error.hint() {
         Some(hint) => format!("{error}\nhint: {hint}"),
@@ -217,7 +217,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         listen,
         tls: tls_cert.zip(tls_key).map(|(certificate, key)| TlsFiles { certificate, key }),
         tokens: tokens.map(TokenSource::File).or_else(from_environment),
-        owner: Owner::named(&name),
+        owner: Owner::named(&name)?,
         spelling: spelling.into(),
         phrases: phrases.clone(),
         assistant: Assistant { book: phrasebook(phrases.as_deref())?, ..Assistant::default() },

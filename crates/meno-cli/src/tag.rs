@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use meno::engine::{BATCH, Tokenization};
-use meno::memory::Remembered;
+use meno::memory::{Owner, Remembered};
 use meno::resolve::Shape;
 use meno::{Error, Model, Result, Worker};
 use meno_store::{Access, Clock, Memory};
 
-use crate::memory::{known_owner, told};
+use crate::memory::told;
 use crate::output::{escaped, note, written};
 use crate::readable::Palette;
 use crate::settings::{OverrideArgs, ShapeName, SpellingArgs, ValueArgs};
@@ -82,8 +82,12 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args, style: Style) -> Result<ExitCode> {
     let (clock, shape) = (args.values.clock()?, args.shape.into());
-    let user =
-        args.owner.as_deref().map(known_owner).transpose()?.and_then(|owner| owner.user().map(str::to_owned));
+    let user = args
+        .owner
+        .as_deref()
+        .map(Owner::named)
+        .transpose()?
+        .and_then(|owner| owner.user().map(str::to_owned));
     let model = args.threshold.apply(Model::load(&args.model)?)?;
     let file = args.file.filter(|file| file.as_os_str() != "-");
     let path = file.as_deref().unwrap_or(Path::new("standard input"));

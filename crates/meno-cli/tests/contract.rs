@@ -124,30 +124,7 @@ fn replay(name: &str) {
     ledger.close();
 }
 
-#[test]
-fn format_1() {
-    replay("format-1");
-}
-
-#[test]
-fn span_tagger_1() {
-    replay("span_tagger-1");
-}
-
-#[test]
-fn tagger() {
-    replay("tagger");
-}
-
-#[test]
-fn paper() {
-    replay("paper");
-}
-
-#[test]
-fn plain() {
-    replay("plain");
-}
+contract::tests_of_models!(replay);
 
 // --- dialogues -------------------------------------------------------------------------------------------
 

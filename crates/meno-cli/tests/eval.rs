@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 
 use expect_test::expect;
-use support::{SCORES, folder, meno, run, shown, tiny, tiny_dataset, trained};
+use support::{SCORES, folder, meno, refuses_a_full_disk, run, shown, tiny, tiny_dataset, trained};
 
 #[test]
 fn prints_a_table() {
@@ -198,15 +198,7 @@ fn refuses_files_that_are_no_models() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error() {
-    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = meno(trained(), "eval m data/test").stdout(full).output().unwrap();
-    expect![[r#"
-        exit 2
-        ---
-        error: cannot write standard output: No space left on device (os error 28)
-        hint: free some space, or write to another disk
-    "#]]
-    .assert_eq(&shown(&output));
+    refuses_a_full_disk("eval m data/test");
     // Nobody can be told, but nothing may go wrong for that.
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = meno(trained(), "eval m nowhere").stderr(full).output().unwrap();

@@ -90,8 +90,14 @@ fn it_refuses_what_is_not_safe_or_not_there() {
         ("health https://127.0.0.1:1 --tls-ca none", "--tls-ca none: No such file", "PEM"),
         ("health https://127.0.0.1:1 --tls-ca m", "--tls-ca m: there is no certificate in it", "PEM"),
         ("serve m --rate 0", "`0` is no number of requests a second", "hint: there may be 0.001"),
+        ("serve m --rate x", "`x` is no number of requests a second", "hint: there may be 0.001"),
+        ("serve m --timeout soon", "`soon` is no number of seconds", "hint: there may be 0.001"),
+        ("health --timeout 0", "`0` is no number of seconds", "hint: there may be 0.001"),
+        ("health 127.0.0.1", "`127.0.0.1` is no address", "127.0.0.1:8080"),
+        ("serve m --owner *", "`*` is no name of an owner", "hint: "),
         ("serve m --store none/c.db", "its folder is not there", "hint: name a file"),
         ("memory erase --owner *", "`*` is no name of an owner", "hint: "),
+        ("memory erase --owner=", "`` is no name of an owner", "hint: a name is not empty"),
         ("memory export --owner * --as everything", "`*` is no name of an owner", "hint: "),
     ] {
         let shown = run(dir.path(), args);

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Stdio;
 
 use expect_test::expect;
-use support::{meno, pipe, run, shown, trained};
+use support::{meno, pipe, refuses_a_full_disk, run, shown, trained};
 
 /// The tagged lines, without probabilities, which depend on the processor.
 fn lines(args: &str, input: &[u8]) -> Vec<serde_json::Value> {
@@ -273,15 +273,7 @@ fn a_closed_pipe_is_no_failure() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error() {
-    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = meno(trained(), "tag m data/test/seq.in").stdout(full).output().unwrap();
-    expect![[r#"
-        exit 2
-        ---
-        error: cannot write standard output: No space left on device (os error 28)
-        hint: free some space, or write to another disk
-    "#]]
-    .assert_eq(&shown(&output));
+    refuses_a_full_disk("tag m data/test/seq.in");
 }
 
 #[test]

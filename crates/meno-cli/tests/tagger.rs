@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use support::{meno, names, pipe, run, shown, tiny_dataset};
+use support::{meno, names, pipe, run, shown, tiny_dataset, without_slots};
 use tempfile::TempDir;
 
 /// A folder with the dataset `data` and a model `m` that has learnt it.
@@ -159,13 +159,7 @@ fn a_promise_instead_of_a_budget() {
 
 #[test]
 fn a_corpus_without_slots_can_be_learnt() {
-    let dir = tiny_dataset();
-    for split in ["train", "valid", "test"] {
-        let path = dir.path().join("data").join(split).join("seq.out");
-        let labels = fs::read_to_string(&path).unwrap();
-        let line = |line: &str| vec!["O"; line.split(' ').count()].join(" ") + "\n";
-        fs::write(path, labels.lines().map(line).collect::<String>()).unwrap();
-    }
+    let dir = without_slots();
     let shown = run(dir.path(), "train data -o m --epochs 1 --hidden 16");
     assert!(shown.starts_with("exit 0\n"), "{shown}");
     let output = pipe(dir.path(), "tag m --json", b"wake me at six");

@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use expect_test::{Expect, expect};
-use support::{folder, meno, names, run, shown, tiny_dataset};
+use support::{folder, meno, names, run, shown, tiny_dataset, without_slots};
 use times::times;
 
 /// So many epochs that a training which should not have begun is noticed.
@@ -171,13 +171,7 @@ fn calibrates_unless_told_not_to() {
 
 #[test]
 fn a_corpus_without_slots_has_no_threshold() {
-    let dir = tiny_dataset();
-    for split in ["train", "valid", "test"] {
-        let path = dir.path().join("data").join(split).join("seq.out");
-        let labels = fs::read_to_string(&path).unwrap();
-        let line = |line: &str| vec!["O"; line.split(' ').count()].join(" ") + "\n";
-        fs::write(path, labels.lines().map(line).collect::<String>()).unwrap();
-    }
+    let dir = without_slots();
     let output = run(dir.path(), &format!("train data -o m --epochs 1 {SMALL}"));
     assert!(
         output.contains("note: no slot in the valid split, so no word will be called unknown"),

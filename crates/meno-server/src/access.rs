@@ -75,9 +75,7 @@ fn rights(names: &str) -> Result<Vec<Right>> {
 
 /// The owner of a name that a request has; refuses one that is none.
 pub(crate) fn known_owner(name: &str) -> Result<Owner, Problem> {
-    let owner = Owner::named(name);
-    owner.check().map_err(meno_store::Error::from)?;
-    Ok(owner)
+    Ok(Owner::named(name).map_err(meno_store::Error::from)?)
 }
 
 /// The name of an owner.
@@ -254,8 +252,7 @@ impl Tokens {
             };
             let rights = rights(names).map_err(|error| refuse(number, &error.to_string()))?;
             let hash = from_hex(hash).ok_or_else(|| refuse(number, "the hash has not 64 hex digits"))?;
-            let owner = Owner::named(name);
-            owner.check().map_err(|error| refuse(number, &error.to_string()))?;
+            let owner = Owner::named(name).map_err(|error| refuse(number, &error.to_string()))?;
             let terms = Terms::parse(words).map_err(|error| refuse(number, &error.to_string()))?;
             let id = CallerId::from_le_bytes(*hash.first_chunk().expect("a hash is longer"));
             Ok((hash, Arc::new(Caller { id, owner, rights, terms, usage: Arc::default() })))
@@ -294,7 +291,7 @@ pub fn new_token(name: &str, names: &str) -> Result<(String, String)> {
             hint: "a name is one word, such as `anna`, or `everyone`".to_owned(),
         });
     }
-    Owner::named(name).check()?;
+    Owner::named(name)?;
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| Error::Setting {
         problem: format!("there are no random numbers: {error}"),
@@ -541,12 +538,12 @@ mod tests {
         let all = Scope::admin("everyone");
         assert_eq!(admin.scope(Some("*")).unwrap(), all);
         assert_eq!(admin.scope(Some("everyone")).unwrap(), all.clone().within(Owner::Everyone));
-        assert_eq!(admin.scope(Some("anna")).unwrap(), all.clone().within(Owner::named("anna")));
+        assert_eq!(admin.scope(Some("anna")).unwrap(), all.clone().within(Owner::User("anna".to_owned())));
         // By a token it is the admin who acts, not the owner that the token is called after.
         let by_token = Caller { id: 1, ..admin };
         assert_eq!(by_token.scope(None).unwrap(), all.within(Owner::Everyone));
         let rights = vec![Right::Read, Right::Teach];
-        let anna = Caller { id: 1, rights, ..Caller::trusted(Owner::named("anna")) };
+        let anna = Caller { id: 1, rights, ..Caller::trusted(Owner::User("anna".to_owned())) };
         assert_eq!(anna.scope(None).unwrap(), Scope::of(Some("anna")));
         assert!(anna.scope(Some("anna")).is_err());
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
 use http_body_util::BodyExt;
@@ -131,6 +131,20 @@ fn wrong(error: &serde_json::Error) -> Problem {
         _ => {
             Problem::new(Code::BadJson, format!("not JSON: {error}"), "the body is one JSON object in UTF-8")
         }
+    }
+}
+
+/// The name in the path.
+pub(crate) struct Name(pub String);
+
+impl FromRequestParts<Arc<App>> for Name {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let name = Path::from_request_parts(parts, app).await;
+        name.map(|Path(name)| Name(name)).map_err(|_| {
+            Problem::new(Code::BadRequest, "the path is not UTF-8", "write `%` and hex digits for its bytes")
+        })
     }
 }
 

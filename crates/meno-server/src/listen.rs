@@ -10,7 +10,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response};
-use hyper::body::{Body as _, Bytes, Frame, Incoming};
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -112,31 +113,17 @@ impl Service<Request<Incoming>> for Counted {
             let answer = answer.await?;
             // An answer that is streamed is under way to its end.
             let is_whole = answer.body().size_hint().exact().is_some();
-            Ok(if is_whole {
-                answer
-            } else {
-                answer.map(|body| Body::new(Held { body, _under_way: under_way }))
-            })
+            Ok(if is_whole { answer } else { answer.map(|body| held(body, under_way)) })
         })
     }
 }
 
-/// The body of an answer that is under way.
-struct Held {
-    body: Body,
-    _under_way: UnderWay,
-}
-
-impl hyper::body::Body for Held {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
+/// A body that has something until it is taken, or nobody takes it any more.
+fn held(body: Body, what: UnderWay) -> Body {
+    Body::new(body.map_frame(move |frame| {
+        let _held = &what;
+        frame
+    }))
 }
 
 /// A connection that is given up when its client does not take what is written for some time.

@@ -21,19 +21,39 @@ pub fn backup(store: &mut dyn Store, file: &Path) -> Result<u64> {
     if file.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         return Err(unfit(file, "its folder is not there"));
     }
+    if is_same(Path::new(&store.name()), file) {
+        let problem = format!("{} is the store itself", file.display());
+        let hint = "name another file: what is taught meanwhile would not be in it";
+        return Err(meno::Error::Setting { problem, hint: hint.to_owned() }.into());
+    }
     let unfinished = beside(file, ".unfinished");
     let gone =
         |error: std::io::Error| Error::Database { store: file.display().to_string(), source: error.into() };
-    if unfinished.exists() {
-        std::fs::remove_file(&unfinished).map_err(gone)?;
-    }
-    let written = write(store, &unfinished);
-    // Closed by now: the file is whole by itself.
-    let renamed = written.and_then(|n| std::fs::rename(&unfinished, file).map_err(gone).map(|()| n));
+    remove(&unfinished).and_then(|()| remove_logs(&unfinished)).map_err(gone)?;
+    // Closed by now: the file is whole by itself, but with the log of another it would be taken for that.
+    let renamed = write(store, &unfinished).and_then(|n| {
+        remove_logs(file).and_then(|()| std::fs::rename(&unfinished, file)).map_err(gone).map(|()| n)
+    });
     if renamed.is_err() {
         let _ = std::fs::remove_file(&unfinished);
     }
     renamed
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
+fn remove(file: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Removes what stands beside a database whose end was a crash.
+fn remove_logs(file: &Path) -> std::io::Result<()> {
+    ["-wal", "-shm", "-journal"].iter().try_for_each(|ending| remove(&beside(file, ending)))
 }
 
 fn write(store: &mut dyn Store, file: &Path) -> Result<u64> {

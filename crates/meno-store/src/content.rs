@@ -133,6 +133,18 @@ pub(crate) fn has_log(path: &Path) -> bool {
     log(path).exists()
 }
 
+/// What became of a file that has nothing any more while its log has something: SQLite makes a new database there and deletes the log.
+pub(crate) fn log_alone(path: &Path) -> Option<&'static str> {
+    let length = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.len());
+    // The log first: a store that another process makes just now has its first page before it has a log.
+    let has_changes = length(&log(path)).is_some_and(|length| length > 0);
+    match length(path) {
+        None if has_changes => Some("is gone"),
+        Some(0) if has_changes => Some("is empty"),
+        _ => None,
+    }
+}
+
 /// A file that belongs to another, by its name: the log of a database, or the index of that.
 pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

@@ -64,6 +64,14 @@ pub enum Error {
         /// What was found.
         problem: String,
     },
+    /// There is a log, and nothing of the file that it belongs to: to make a store there would throw the log away.
+    #[error("{store} {problem}, but its log {store}-wal is not")]
+    LogAlone {
+        /// The store.
+        store: String,
+        /// What became of its file.
+        problem: &'static str,
+    },
     /// A concept is not there, or not to be seen.
     #[error("there is no concept {id}")]
     NoConcept {
@@ -121,6 +129,9 @@ impl Error {
             }
             Error::Newer { .. } => Some("use the program that wrote it, or a newer one"),
             Error::NotAStore { .. } => Some("name a file that is not there yet, or one that meno made"),
+            Error::LogAlone { .. } => {
+                Some("put the file back beside its log; without the log a new store is made there")
+            }
             Error::NoConcept { .. } => Some("the list of concepts shows the numbers"),
             Error::NotYours { .. } => Some("change concepts of your own"),
             Error::Full { .. } => Some("forget some, or ask whoever runs the server for more"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use meno::memory::{Concept, Draft, MAX_SLOTS, Owner, normal_form};
 
 use crate::numbers::{self, ErasedOwner};
-use crate::sql::{Sql, Value, columns, from_json, size};
+use crate::sql::{MOST_USES, Sql, Value, columns, from_json, size};
 use crate::store::{Amendment, Change, Edit, Erased, Scope};
 use crate::{Error, Result};
 
@@ -91,7 +91,10 @@ impl<'a> Batch<'a> {
         let Draft { phrase, slot, value, owner, source } = draft;
         let after = match &before {
             Some(before) => Concept { phrase, value, source, updated, ..before.clone() },
-            None => Concept { id: 0, phrase, normal, slot, value, owner, source, created, updated, uses },
+            None => {
+                let uses = uses.min(MOST_USES);
+                Concept { id: 0, phrase, normal, slot, value, owner, source, created, updated, uses }
+            }
         };
         self.record(Change { before, after: Some(after) })
     }

@@ -448,6 +448,7 @@ impl Shared {
             Err(
                 error @ (Error::NotThere { .. }
                 | Error::NotAStore { .. }
+                | Error::LogAlone { .. }
                 | Error::Newer { .. }
                 | Error::Distrusted { .. }),
             ) => *lock(&self.trouble) = Some(error.to_string()),

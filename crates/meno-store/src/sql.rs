@@ -7,6 +7,10 @@ use serde::de::DeserializeOwned;
 
 use crate::{Error, Result};
 
+/// No concept is counted to be used more often. An import may say any number, and a sum that no column can hold would make
+/// the rows unreadable for all.
+pub(crate) const MOST_USES: u64 = 1 << 53;
+
 /// A value that is put into a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
@@ -16,7 +20,7 @@ pub(crate) enum Value<'a> {
 
 impl From<u64> for Value<'_> {
     fn from(number: u64) -> Self {
-        // Ids and times are below 2^63, counts of uses cannot get there.
+        // Ids and times are below 2^63, and so are counts of uses, which end at `MOST_USES`.
         Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }

@@ -14,7 +14,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
 
-use crate::content::{Files, State, has_log, immutable};
+use crate::content::{Files, State, has_log, immutable, log_alone};
 use crate::schema::{self, Ddl};
 use crate::sql::{Backend, PATIENCE, Row, Sql, Value, columns};
 use crate::{Access, Error, Result};
@@ -67,6 +67,9 @@ impl Sqlite {
         let is_file = path.as_os_str() != IN_MEMORY;
         if is_file && path.is_dir() {
             return Err(Error::NotAStore { store: name, problem: "it is a folder".to_owned() });
+        }
+        if is_file && let Some(problem) = log_alone(path) {
+            return Err(Error::LogAlone { store: name, problem });
         }
         if is_file && !path.exists() {
             if access == Access::Existing {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::backup;
 use crate::journal::{Batch, drop_before};
 use crate::numbers::ErasedOwner;
-use crate::sql::{Backend, Row, Sql, columns, concept, from_json, size};
+use crate::sql::{Backend, MOST_USES, Row, Sql, columns, concept, from_json, size};
 use crate::{Error, Result};
 
 /// Who asks: what may be seen and changed, and under whose name.
@@ -437,10 +437,13 @@ impl<B: Backend> Store for B {
     }
 
     fn count_uses(&mut self, uses: &[(u64, u64)]) -> Result<()> {
+        const COUNT: &str = "UPDATE meno_concepts
+            SET uses = CASE WHEN uses > $1 THEN $2 ELSE uses + $3 END WHERE id = $4";
         self.write(|sql| {
             for &(id, uses) in uses {
-                let values = [uses.into(), id.into()];
-                sql.execute("UPDATE meno_concepts SET uses = uses + $1 WHERE id = $2", &values)?;
+                let uses = uses.min(MOST_USES);
+                let most_before = MOST_USES - uses;
+                sql.execute(COUNT, &[most_before.into(), MOST_USES.into(), uses.into(), id.into()])?;
             }
             Ok(())
         })

@@ -7,18 +7,7 @@ use meno_store::{
     Access, Amendment, Edit, Error, Mark, News, OwnJournal, Query, Quota, SCHEMA_VERSION, Scope, Store, open,
     read_concepts, write_lines,
 };
-use support::{ANNA, BEN, adds, create, draft, on_every_store, sql};
-
-fn shown(concept: &Concept) -> String {
-    let Concept { id, phrase, slot, value, owner, created, updated, uses, .. } = concept;
-    let owner = owner.user().unwrap_or("-");
-    let value = value.as_deref().unwrap_or("-");
-    format!("{id} {phrase}|{slot}|{owner}|{value} {created} {updated} {uses}")
-}
-
-fn all(store: &mut dyn Store) -> Vec<String> {
-    store.list(&Scope::admin("admin"), &Query::default()).unwrap().iter().map(shown).collect()
-}
+use support::{ANNA, BEN, adds, all, create, draft, on_every_store, sql};
 
 fn phrases(store: &mut dyn Store, user: Option<&str>, text: &str) -> Vec<String> {
     let query = Query { text: text.to_owned(), ..Query::default() };
@@ -333,6 +322,31 @@ fn what_is_exported_can_be_imported() {
         assert_eq!(store.undo(&Scope::admin("admin"), 10).unwrap().len(), 2);
         assert_eq!(store.undo(&Scope::admin("admin"), 10).unwrap().len(), 2);
         assert_eq!(store.count().unwrap(), 0);
+    });
+}
+
+/// One who says that a concept was used as often as a number can tell has it counted like any other, and nobody is the worse for it.
+#[test]
+fn no_count_of_uses_is_too_large() {
+    on_every_store(|location| {
+        let mut store = create(location);
+        let line =
+            |uses: u64| format!(r#"{{"phrase": "red moon", "slot": "song{}", "uses": {uses}}}"#, uses % 7);
+        let lines = [line(u64::MAX), line(i64::MAX as u64 - 1), line(3)].join("\n");
+        let concepts = read_concepts("x.jsonl".as_ref(), &lines, 9).unwrap();
+        let edits = concepts.into_iter().map(|concept| Edit::Import(Box::new(concept))).collect();
+        store.edit(&Scope::admin("admin"), edits, 9).unwrap();
+        store.count_uses(&[(1, 5), (2, u64::MAX), (3, 1)]).unwrap();
+        store.count_uses(&[(1, u64::MAX), (3, 1)]).unwrap();
+        let uses = |store: &mut dyn Store| {
+            let concepts = store.list(&Scope::admin("admin"), &Query::default()).unwrap();
+            concepts.iter().map(|concept| concept.uses).collect::<Vec<_>>()
+        };
+        assert_eq!(uses(&mut *store), [1 << 53, 1 << 53, 5]);
+        // Where one of an older program has a larger count.
+        sql(location, &format!("UPDATE meno_concepts SET uses = {} WHERE id = 1", i64::MAX));
+        store.count_uses(&[(1, 1)]).unwrap();
+        assert_eq!(uses(&mut *store), [1 << 53, 1 << 53, 5]);
     });
 }
 

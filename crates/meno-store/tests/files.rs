@@ -2,28 +2,10 @@
 
 mod support;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use meno_store::{Access, Edit, Error, Memory, Scope};
-use support::{draft, sql};
-
-fn open(location: &str) -> Memory {
-    Memory::open(location, Access::Create).unwrap()
-}
-
-fn knows(memory: &Memory, text: &str, user: Option<&str>) -> Vec<String> {
-    memory.find(text, user).into_iter().map(|known| known.slot).collect()
-}
-
-/// Waits until something holds, and gives how long that took.
-fn within(limit: Duration, mut holds: impl FnMut() -> bool) -> Duration {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < limit, "not within {limit:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    start.elapsed()
-}
+use meno_store::{Access, Edit, Error, Memory, Scope, backup, open_backup};
+use support::{adds, create, draft, knows, open, sql, within};
 
 /// Nothing is acknowledged that goes into a file which nobody will find again.
 #[test]
@@ -153,6 +135,38 @@ fn a_file_that_was_written_over_takes_nothing() {
     }
 }
 
+/// Who opens a file that was emptied, or whose file went away, does not throw away the log, which has what was acknowledged last.
+#[test]
+fn a_log_without_its_file_is_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let [path, log, kept] = ["concepts.db", "concepts.db-wal", "kept.db"].map(|name| dir.path().join(name));
+    let location = path.to_str().unwrap();
+    let memory = open(location);
+    memory.learn(&Scope::admin("admin"), draft("red moon|song")).unwrap();
+    let [file, changes] = [&path, &log].map(|path| std::fs::read(path).unwrap());
+    drop(memory);
+    std::fs::write(&log, &changes).unwrap();
+    for state in ["empty", "gone"] {
+        match state {
+            "empty" => std::fs::write(&path, "").unwrap(),
+            _ => std::fs::remove_file(&path).unwrap(),
+        }
+        for access in [Access::Create, Access::Existing] {
+            let refused = Memory::open(location, access).err().unwrap();
+            assert!(matches!(refused, Error::LogAlone { .. }), "{state}: {refused}");
+            assert!(refused.to_string().contains(state) && refused.hint().is_some(), "{refused}");
+        }
+        assert!(matches!(open_backup(&path), Err(Error::LogAlone { .. } | Error::NotThere { .. })));
+        assert!(std::fs::metadata(&path).map_or(state == "gone", |file| file.len() == 0));
+        assert!(std::fs::read(&log).unwrap() == changes, "{state}: the log is another");
+    }
+    // Both together have everything; without its log such a file is a new store.
+    std::fs::write(&path, file).unwrap();
+    assert_eq!(knows(&open(location), "red moon", None), ["song"]);
+    std::fs::write(&kept, "").unwrap();
+    assert_eq!(open(kept.to_str().unwrap()).len(), 0);
+}
+
 /// At the end nothing is written into a file that has another content by now.
 #[test]
 fn a_file_that_was_written_over_is_left_as_it_is() {
@@ -164,6 +178,31 @@ fn a_file_that_was_written_over_is_left_as_it_is() {
     std::fs::copy(&other, &path).unwrap();
     drop(memory);
     assert!(std::fs::read(&path).unwrap() == std::fs::read(&other).unwrap());
+}
+
+/// What stands beside a file of the same name is of a database that was there before: a log that was left by a crash would be taken for that
+/// of the backup.
+#[test]
+fn a_backup_is_not_mixed_with_what_was_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let [path, copy] = ["concepts.db", "copy.db"].map(|name| dir.path().join(name));
+    let mut store = create(path.to_str().unwrap());
+    store.edit(&Scope::admin("admin"), adds(&["red moon|song", "blue moon|song"]), 1).unwrap();
+    backup(&mut *store, &copy).unwrap();
+    let beside = |file: &str, ending: &str| dir.path().join(format!("{file}{ending}"));
+    let mut used = create(copy.to_str().unwrap());
+    used.edit(&Scope::admin("admin"), vec![Edit::Remove { id: 1 }, Edit::Remove { id: 2 }], 2).unwrap();
+    let log = std::fs::read(beside("copy.db", "-wal")).unwrap();
+    drop(used);
+    for file in ["copy.db", "copy.db.unfinished"] {
+        std::fs::write(beside(file, "-wal"), &log).unwrap();
+    }
+    assert_eq!(backup(&mut *store, &copy).unwrap(), 2);
+    assert_eq!(open(copy.to_str().unwrap()).len(), 2);
+    assert!(["", "-wal", "-shm"].iter().all(|ending| !beside("copy.db.unfinished", ending).exists()));
+    let itself = backup(&mut *store, &path).unwrap_err();
+    assert!(itself.to_string().ends_with("is the store itself") && itself.hint().is_some(), "{itself}");
+    assert_eq!(store.count().unwrap(), 2);
 }
 
 #[test]

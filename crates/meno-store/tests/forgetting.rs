@@ -2,20 +2,9 @@
 
 mod support;
 
-use meno::memory::{Concept, Draft, Owner, Source};
+use meno::memory::{Draft, Owner, Source};
 use meno_store::{Edit, Erased, Error, News, Query, Scope, Store};
-use support::{ANNA, adds, create, draft, on_every_store};
-
-fn shown(concept: &Concept) -> String {
-    let Concept { id, phrase, slot, value, owner, created, updated, uses, .. } = concept;
-    let owner = owner.user().unwrap_or("-");
-    let value = value.as_deref().unwrap_or("-");
-    format!("{id} {phrase}|{slot}|{owner}|{value} {created} {updated} {uses}")
-}
-
-fn all(store: &mut dyn Store) -> Vec<String> {
-    store.list(&Scope::admin("admin"), &Query::default()).unwrap().iter().map(shown).collect()
-}
+use support::{ANNA, adds, all, create, draft, on_every_store};
 
 /// What was forgotten long ago is in no journal, whoever taught it.
 #[test]

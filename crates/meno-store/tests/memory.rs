@@ -9,25 +9,7 @@ use meno::engine::Tokenization;
 use meno::memory::Owner;
 use meno::{Annotation, Model};
 use meno_store::{Access, Amendment, Edit, Error, Memory, Query, Scope};
-use support::{Server, adds, draft, on_every_store, sql};
-
-fn open(location: &str) -> Memory {
-    Memory::open(location, Access::Create).unwrap()
-}
-
-fn knows(memory: &Memory, text: &str, user: Option<&str>) -> Vec<String> {
-    memory.find(text, user).into_iter().map(|known| known.slot).collect()
-}
-
-/// Waits until something holds, and gives how long that took.
-fn within(limit: Duration, mut holds: impl FnMut() -> bool) -> Duration {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < limit, "not within {limit:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    start.elapsed()
-}
+use support::{Server, adds, draft, knows, on_every_store, open, sql, within};
 
 /// What a tagger has seen that was never trained.
 fn never(_: &str) -> bool {

@@ -550,7 +550,7 @@ impl MentionReplacement {
         } = *self;
         check_shares(&[
             ("utterances", utterances),
-            ("concepts", mentions),
+            ("mentions", mentions),
             ("same_slot", same_slot),
             ("any_slot", any_slot),
             ("same_slot and any_slot together", same_slot + any_slot),

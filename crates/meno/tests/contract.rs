@@ -57,27 +57,4 @@ fn replay(name: &str) {
     ledger.close();
 }
 
-#[test]
-fn format_1() {
-    replay("format-1");
-}
-
-#[test]
-fn span_tagger_1() {
-    replay("span_tagger-1");
-}
-
-#[test]
-fn same_seed_same_tagger() {
-    replay("tagger");
-}
-
-#[test]
-fn same_seed_same_paper() {
-    replay("paper");
-}
-
-#[test]
-fn same_seed_same_plain() {
-    replay("plain");
-}
+contract::tests_of_models!(replay);

@@ -103,6 +103,18 @@ pub fn tiny_dataset() -> TempDir {
     dir
 }
 
+/// The same with no slot in it.
+pub fn without_slots() -> TempDir {
+    let dir = tiny_dataset();
+    for split in ["train", "valid", "test"] {
+        let path = dir.path().join("data").join(split).join("seq.out");
+        let labels = fs::read_to_string(&path).unwrap();
+        let line = |line: &str| vec!["O"; line.split(' ').count()].join(" ") + "\n";
+        fs::write(path, labels.lines().map(line).collect::<String>()).unwrap();
+    }
+    dir
+}
+
 /// A folder with the dataset `data` and a model `m` that has learnt it; shared by the tests of a file.
 pub fn trained() -> &'static Path {
     static DIR: OnceLock<TempDir> = OnceLock::new();
@@ -146,6 +158,15 @@ pub fn shown(output: &Output) -> String {
     let code = output.status.code().map_or("by a signal".to_owned(), |code| code.to_string());
     let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     format!("exit {code}\n{stdout}---\n{stderr}")
+}
+
+/// What is printed where nothing can be written is an error.
+pub fn refuses_a_full_disk(args: &str) {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = meno(trained(), args).stdout(full).output().unwrap();
+    let expected = "exit 2\n---\nerror: cannot write standard output: No space left on device (os error 28)\n\
+                    hint: free some space, or write to another disk\n";
+    assert_eq!(shown(&output), expected);
 }
 
 /// The names in a folder.

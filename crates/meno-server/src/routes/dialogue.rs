@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{Extension, Path, State};
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use meno_store::Change;
@@ -16,7 +16,7 @@ use super::concepts::ids;
 use crate::access::{By, Right, name as name_of};
 use crate::audit::Deed;
 use crate::engine::{Context, Turn as QueueTurn};
-use crate::extract::{Json, demand_short};
+use crate::extract::{Json, Name, demand_short};
 use crate::problem::{Code, Problem};
 use crate::trail::Trail;
 use crate::{App, reply, schema, turns};
@@ -137,7 +137,7 @@ pub(crate) async fn turn(
 pub(crate) async fn end(
     State(app): State<Arc<App>>,
     By(caller): By,
-    Path(name): Path<String>,
+    Name(name): Name,
 ) -> Result<Response, Problem> {
     caller.demand(Right::Teach)?;
     demand_name(&name)?;

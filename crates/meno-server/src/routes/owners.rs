@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::extract::{Extension, Path, State};
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use meno::memory::Owner;
@@ -12,6 +12,7 @@ use serde_json::json;
 use super::concepts::page;
 use crate::access::{By, Caller, Right, known_owner, name as name_of};
 use crate::audit::Deed;
+use crate::extract::Name;
 use crate::problem::Problem;
 use crate::stream::{self, Pages};
 use crate::trail::Trail;
@@ -41,7 +42,7 @@ pub(crate) async fn show(
     State(app): State<Arc<App>>,
     By(caller): By,
     Extension(trail): Extension<Arc<Trail>>,
-    Path(name): Path<String>,
+    Name(name): Name,
 ) -> Result<Response, Problem> {
     let owner = demand_owner(&caller, &name, Right::Read)?;
     let (own, scope) = (owner.clone(), Scope::own(owner.clone()));
@@ -80,7 +81,7 @@ pub(crate) async fn erase(
     State(app): State<Arc<App>>,
     By(caller): By,
     Extension(trail): Extension<Arc<Trail>>,
-    Path(name): Path<String>,
+    Name(name): Name,
 ) -> Result<Response, Problem> {
     let owner = demand_owner(&caller, &name, Right::Teach)?;
     let sessions = app.sessions.end_all(&owner);

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use left_out::left_out;
-use meno::memory::Draft;
-use meno_store::{Access, Edit, Store, open};
+use meno::memory::{Concept, Draft};
+use meno_store::{Access, Edit, Memory, Query, Scope, Store};
 
 /// Runs a test on an empty store of each kind, given by its location.
 pub fn on_every_store(test: impl Fn(&str)) {
@@ -126,7 +127,37 @@ pub const ANNA: u64 = 2_593_940_045_825;
 pub const BEN: u64 = 4_737_995_898_881;
 
 pub fn create(location: &str) -> Box<dyn Store> {
-    open(location, Access::Create).unwrap()
+    meno_store::open(location, Access::Create).unwrap()
+}
+
+/// A concept with all that a store says of it.
+pub fn shown(concept: &Concept) -> String {
+    let Concept { id, phrase, slot, value, owner, created, updated, uses, .. } = concept;
+    let owner = owner.user().unwrap_or("-");
+    let value = value.as_deref().unwrap_or("-");
+    format!("{id} {phrase}|{slot}|{owner}|{value} {created} {updated} {uses}")
+}
+
+pub fn all(store: &mut dyn Store) -> Vec<String> {
+    store.list(&Scope::admin("admin"), &Query::default()).unwrap().iter().map(shown).collect()
+}
+
+pub fn open(location: &str) -> Memory {
+    Memory::open(location, Access::Create).unwrap()
+}
+
+pub fn knows(memory: &Memory, text: &str, user: Option<&str>) -> Vec<String> {
+    memory.find(text, user).into_iter().map(|known| known.slot).collect()
+}
+
+/// Waits until something holds, and gives how long that took.
+pub fn within(limit: Duration, mut holds: impl FnMut() -> bool) -> Duration {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < limit, "not within {limit:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    start.elapsed()
 }
 
 /// `phrase | slot | owner | value`, the last two as need be.

@@ -144,13 +144,13 @@ impl Phrasebook {
         let mut hear = english.hear;
         book.is_english = file.hear.is_empty();
         for (name, words) in file.hear {
-            match hear.get_mut(&name) {
-                Some(place) => *place = words,
-                None => return Err(bad(line_of(&name), format!("nothing that is heard is called `{name}`"))),
-            }
+            let Some(place) = hear.get_mut(&name) else {
+                return Err(bad(line_of(&name), format!("nothing that is heard is called `{name}`")));
+            };
+            *place = words;
+            book.hear = Hear::deserialize(toml::Value::Table(hear.clone().into_iter().collect()))
+                .map_err(|error| bad(line_of(&name), format!("`{name}`: {}", error.message())))?;
         }
-        book.hear = Hear::deserialize(toml::Value::Table(hear.into_iter().collect()))
-            .map_err(|error| bad(1, error.message().to_owned()))?;
         book.kinds.extend(file.kinds);
         book.cues.extend(file.cues);
         book.description.slots = file.types;
@@ -471,7 +471,7 @@ mod tests {
             ("[say]\nask_opne = \"?\"\n", "de.toml:2: nothing that is said is called `ask_opne`"),
             ("[say]\n\nask_open = \"{a}?\"\n", "de.toml:3: nothing fills the place `{a}` of `ask_open`"),
             ("[hear]\n yess = []\n", "de.toml:2: nothing that is heard is called `yess`"),
-            ("[hear]\nyes = 1\n", "de.toml:1: invalid type: integer `1`, expected a sequence"),
+            ("[hear]\nyes = 1\n", "de.toml:2: `yes`: invalid type: integer `1`, expected a sequence"),
             ("[say]\nask_open = \n", "de.toml:2: "),
             ("[tipes.x]\n", "de.toml:1: unknown field `tipes`"),
         ] {

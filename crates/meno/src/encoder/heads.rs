@@ -60,6 +60,22 @@ pub(crate) struct Answer<'a> {
     pub intent_weight: f32,
 }
 
+impl<'a> Answer<'a> {
+    /// Those of a batch, from the words of each utterance, and its labels and intent. `slot_weight` says how much slots count where there are so
+    /// many words.
+    pub(crate) fn of_batch(
+        words: impl Iterator<Item = Range<usize>>,
+        right: impl Iterator<Item = (&'a [u32], u32)>,
+        slot_weight: impl Fn(usize) -> f32,
+        intent_weight: f32,
+    ) -> impl Iterator<Item = Answer<'a>> {
+        words.zip(right).map(move |(words, (labels, intent))| {
+            let slot_weight = slot_weight(words.len());
+            Answer { words, labels, intent, slot_weight, intent_weight }
+        })
+    }
+}
+
 impl SpanHeads {
     /// The matrices; [`SpanHeads::vectors`] follows when all matrices of the network have been laid out.
     pub(crate) fn matrices(

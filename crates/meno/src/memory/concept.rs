@@ -98,15 +98,18 @@ impl Owner {
 }
 
 impl Owner {
-    /// The owner of a name as people type it.
-    pub fn named(name: &str) -> Owner {
-        if name == EVERYONE { Owner::Everyone } else { Owner::from(Some(name.to_owned())) }
+    /// The owner of a name as people type it; refuses one that is none.
+    pub fn named(name: &str) -> Result<Owner> {
+        let owner = if name == EVERYONE { Owner::Everyone } else { Owner::User(name.to_owned()) };
+        owner.check().map(|()| owner)
     }
 
-    /// Refuses a name that looks like another, and those that stand for others: `*` for all, and `everyone`.
+    /// Refuses a name that looks like another, and those that stand for others: `*` for all, and `everyone`. An empty one is that of a
+    /// variable which was never set, and whoever typed it did not mean everyone.
     pub fn check(&self) -> Result<()> {
         let Some(name) = self.user() else { return Ok(()) };
         let hint = match name {
+            "" => "a name is not empty, such as `anna`; what everyone knows is that of `everyone`",
             EVERYONE => "what everyone knows has no owner: leave it out, or null in JSON",
             name if name == "*" || name.contains(|c| is_hidden(c) || is_joiner(c)) => {
                 "a name has no hidden characters, such as `anna`"
@@ -215,17 +218,27 @@ fn hidden(text: &str) -> Option<impl std::fmt::Display> {
 fn demand_slot(slot: &str) -> Result<()> {
     let problem = match slot {
         "" => "the slot has no name".to_owned(),
-        UNKNOWN => format!("a slot cannot be called `{UNKNOWN}`"),
-        "O" => "a slot cannot be called `O`, which is no slot".to_owned(),
-        slot if slot.starts_with("B-") || slot.starts_with("I-") => {
-            format!("a slot cannot be called `{}`, which is a label", slot.escape_debug())
-        }
-        slot if slot.contains(|c: char| c.is_whitespace() || is_hidden(c)) => {
+        slot if slot.contains(char::is_whitespace) => {
             format!("there is white space in the slot `{}`", slot.escape_debug())
         }
-        _ => return Ok(()),
+        slot => match taken_name(slot) {
+            Some(problem) => problem,
+            None => return Ok(()),
+        },
     };
     Err(Error::Concept { problem, hint: "a slot is named in one word, such as `playlist`".to_owned() })
+}
+
+/// Why no slot may be called so, if it may not: the name stands for something else, or is not seen.
+pub(crate) fn taken_name(slot: &str) -> Option<String> {
+    match slot {
+        UNKNOWN => Some(format!("a slot cannot be called `{UNKNOWN}`")),
+        "O" => Some("a slot cannot be called `O`, which is no slot".to_owned()),
+        slot if slot.starts_with("B-") || slot.starts_with("I-") => {
+            Some(format!("a slot cannot be called `{}`, which is a label", slot.escape_debug()))
+        }
+        slot => hidden(slot).map(|hidden| format!("there is a hidden character, {hidden}, in a slot")),
+    }
 }
 
 impl Source {

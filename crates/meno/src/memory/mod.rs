@@ -27,6 +27,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use concept::taken_name;
 pub use concept::{
     Concept, Draft, EVERYONE, MAX_BYTES, MAX_SLOTS, MAX_WORDS, Owner, Source, is_hidden, visible,
 };

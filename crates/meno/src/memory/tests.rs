@@ -180,6 +180,7 @@ fn every_part_of_a_draft_is_bounded_and_seen() {
         (owned("an\u{200d}na"), "`an\\u{200d}na` is no name of an owner"),
         (owned("\u{feff}anna"), "`\\u{feff}anna` is no name of an owner"),
         (owned("everyone"), "`everyone` is no name of an owner"),
+        (owned(""), "`` is no name of an owner"),
     ] {
         assert_eq!(draft.check().unwrap_err().to_string(), problem);
     }
@@ -188,7 +189,9 @@ fn every_part_of_a_draft_is_bounded_and_seen() {
     {
         assert!(Draft { phrase: phrase.into(), ..plain() }.check().is_ok(), "{phrase}");
     }
-    assert_eq!(Owner::named("everyone"), Owner::Everyone);
+    assert_eq!(Owner::named("everyone").unwrap(), Owner::Everyone);
+    // That of a variable which was never set is not everyone's.
+    assert!(Owner::named("").is_err());
     assert_eq!(visible("a\u{202e}b\u{200b}c\n"), "abc");
 }
 

@@ -32,7 +32,7 @@ use crate::engine::{HeldOut, MAX_WORDS, Model, Record};
 use crate::features::{Example, Features, Forms, Lexicon, Wordings, first_intent};
 use crate::kernel::Kernels;
 use crate::label;
-use crate::memory::KnownValues;
+use crate::memory::{KnownValues, taken_name};
 use crate::metrics::{Evaluation, Mode, Report};
 use crate::nn::{Layout, Network, Parameters, Schedule, Stage, Task, Trainer};
 use crate::pretrained::Pretrained;
@@ -212,6 +212,7 @@ pub fn check<'a>(
 ) -> Result<()> {
     settings.check()?;
     policy.check()?;
+    demand_names(train)?;
     if let Some(replacement) = settings.replacement() {
         demand_slots(train, replacement.open.as_deref().unwrap_or_default())?;
         let validation = valid.into();
@@ -576,6 +577,19 @@ fn demand_words(corpus: &Corpus) -> Result<()> {
         true => {
             let hint = "training needs utterances to train and to validate on";
             Err(Error::corpus(&corpus.path, 1, "no utterance with words in it", hint))
+        }
+    }
+}
+
+/// Refuses slots whose names nobody could be taught a value of: a question that offers one would have no answer.
+fn demand_names(corpus: &Corpus) -> Result<()> {
+    let taken = corpus.utterances.iter().find_map(|utterance| {
+        label::iter_spans(&utterance.labels).find_map(|span| Some((utterance.line, taken_name(span.slot)?)))
+    });
+    match taken {
+        None => Ok(()),
+        Some((line, problem)) => {
+            Err(Error::corpus(&corpus.path, line, problem, "give the slot another name, such as `playlist`"))
         }
     }
 }

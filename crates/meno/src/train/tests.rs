@@ -197,6 +197,25 @@ fn corpus(name: &str, skip: usize) -> Corpus {
     Corpus { path: name.into(), utterances: utterances.collect(), ..Corpus::default() }
 }
 
+/// A model that asks "is it an O?" cannot be told so.
+#[test]
+fn slots_that_cannot_be_taught_are_refused() {
+    for (slot, problem) in [
+        ("O", "a slot cannot be called `O`, which is no slot"),
+        ("B-place", "a slot cannot be called `B-place`, which is a label"),
+        ("unknown", "a slot cannot be called `unknown`"),
+        ("ci\u{202e}ty", "there is a hidden character, \\u{202e}, in a slot"),
+    ] {
+        let mut train = corpus("toy", 0);
+        train.utterances[3].line = 4;
+        train.utterances[3].labels = vec![format!("B-{slot}"); train.utterances[3].words.len()];
+        let refused =
+            check(&train, &corpus("valid", 1), &tagger_settings(), &PolicySettings::default()).unwrap_err();
+        assert_eq!(refused.to_string(), format!("toy:4: {problem}"));
+        assert!(refused.hint().is_some());
+    }
+}
+
 /// Stops after so many steps.
 struct StopAfter(usize);
 

@@ -20,11 +20,9 @@ impl SpanTagger {
     ) -> f64 {
         let matrices = self.layout.matrices();
         let d_vectors = w.d_vectors.clear(self.layout.dense() - matrices);
-        let answers = answers.enumerate().map(|(utterance, (labels, intent))| {
-            let words = w.batch.rows(utterance);
-            let slot_weight = weights.slots / words.len() as f32;
-            Answer { words, labels, intent, slot_weight, intent_weight: weights.intent }
-        });
+        let words = (0..w.batch.len()).map(|utterance| w.batch.rows(utterance));
+        let mean = |n_words| weights.slots / n_words as f32;
+        let answers = Answer::of_batch(words, answers, mean, weights.intent);
         self.heads.loss(kernels, parameters, answers, &mut w.heads, (matrices, d_vectors))
     }
 

@@ -23,13 +23,8 @@ impl TransformerTagger {
     ) -> f64 {
         let matrices = self.layout.matrices();
         let d_vectors = w.d_vectors.clear(self.layout.dense() - matrices);
-        let answers = answers.zip(w.word_starts.windows(2)).map(|((labels, intent), words)| Answer {
-            words: words[0]..words[1],
-            labels,
-            intent,
-            slot_weight: weights.slots,
-            intent_weight: weights.intent,
-        });
+        let words = w.word_starts.windows(2).map(|words| words[0]..words[1]);
+        let answers = Answer::of_batch(words, answers, |_| weights.slots, weights.intent);
         match &self.heads {
             Heads::Spans(heads) => {
                 heads.loss(kernels, parameters, answers, &mut w.heads.spans, (matrices, d_vectors))
