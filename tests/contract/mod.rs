@@ -19,7 +19,7 @@
 //! The variants of the kernels for AVX2 and AVX-512 give the same bits, the portable one does not, and neither need other
 //! systems' mathematical functions: there everything that rests on a model is left out, and that is said.
 
-#![allow(dead_code)]
+#![allow(dead_code, unused_macros, unused_imports)]
 
 use std::fmt::Display;
 use std::fs;
