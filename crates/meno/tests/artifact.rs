@@ -9,12 +9,12 @@ use std::cell::Cell;
 use std::path::Path;
 
 use expect_test::{Expect, expect};
+use meno::Model;
 use meno::answer::Decision;
 use meno::corpus::{Corpus, Utterance};
 use meno::decision::Rejection;
 use meno::engine::{Instructions, Tokenization, WeightFormat};
 use meno::train::{Architecture, SpanTaggerSettings, TrainSettings};
-use meno::Model;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use times::times;
@@ -194,15 +194,10 @@ const SPAN_TAGGER_INT8_1: &[u8] = include_bytes!("models/span_tagger_int8-1.meno
 
 #[test]
 fn span_tagger_1_opens_for_ever() {
-    opens_for_ever(SPAN_TAGGER_1, 1e-3);
-    opens_for_ever(SPAN_TAGGER_INT8_1, 1e-2);
-}
-
-/// Answers as when it was made, within a tolerance.
-fn opens_for_ever(bytes: &[u8], tolerance: f32) {
-    let model = load(bytes).unwrap();
-    for instructions in [Instructions::Portable, Instructions::Avx2, Instructions::Avx512] {
-        let Some(mut worker) = model.worker_with(instructions) else { continue };
+    let variants = [Instructions::Portable, Instructions::Avx2, Instructions::Avx512];
+    let files = [(SPAN_TAGGER_1, 1e-3), (SPAN_TAGGER_INT8_1, 1e-2)];
+    for ((file, tolerance), instructions) in files.into_iter().flat_map(|file| variants.map(|v| (file, v))) {
+        let Some(mut worker) = load(file).unwrap().worker_with(instructions) else { continue };
         for (text, intent, action, expected) in [
             ("weather in new york", "weather", Decision::Act, vec![("new york", "city", "city", 0.9764)]),
             (
