@@ -88,7 +88,7 @@ fn settings_are_printed_and_read() {
     assert!(bytes("a") == bytes("b"));
     fs::write(dir.path().join("my.toml"), "epocs = 3\n").unwrap();
     let wrong = run(dir.path(), "train data -o c --config my.toml");
-    assert!(wrong.contains("error: my.toml: there is no setting `epocs`\nhint: "), "{wrong}");
+    assert!(wrong.contains("error: my.toml:1: there is no setting `epocs`\nhint: "), "{wrong}");
     assert_eq!(names(dir.path()), ["a", "b", "data", "my.toml"]);
 }
 
