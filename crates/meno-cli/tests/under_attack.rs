@@ -358,6 +358,19 @@ fn garbage_is_refused_by_everything_that_reads() {
     println!("{n} files of garbage, read {n_run} times: {n_refused} times refused, nothing panicked");
 }
 
+/// A server that ends before it began leaves its store as one file.
+#[test]
+fn a_server_without_an_address_closes_its_store() {
+    let dir = with_model();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let args = format!("serve m --store c.db --listen {}", taken.local_addr().unwrap());
+    for _ in 0..10 {
+        let said = shown(&meno(dir.path(), &args).output().unwrap());
+        assert!(said.starts_with("exit 2") && said.contains("cannot listen"), "{said}");
+        assert_eq!(names(dir.path()), ["c.db", "m"]);
+    }
+}
+
 /// Takes away what a command made of an empty file, for example.
 fn restored(dir: &Path) {
     for name in names(dir).iter().filter(|name| !name.starts_with("garbage") && *name != "m") {

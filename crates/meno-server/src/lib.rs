@@ -234,10 +234,21 @@ impl Server {
             }
         }
         let (router, app) = app::start(config)?;
-        let listener = listener(&app.config.listen)?;
-        let admin = app.config.admin_listen.as_deref().map(self::listener).transpose()?;
-        let address = listener.local_addr().map_err(|error| unheard(&app.config.listen, &error))?;
-        Ok(Server { app, router, listener, address, admin, stop: Arc::default() })
+        let addresses = || -> Result<_> {
+            let listener = listener(&app.config.listen)?;
+            let admin = app.config.admin_listen.as_deref().map(self::listener).transpose()?;
+            let address = listener.local_addr().map_err(|error| unheard(&app.config.listen, &error))?;
+            Ok((listener, admin, address))
+        };
+        match addresses() {
+            Ok((listener, admin, address)) => {
+                Ok(Server { app, router, listener, address, admin, stop: Arc::default() })
+            }
+            Err(error) => {
+                end(&app);
+                Err(error)
+            }
+        }
     }
 
     /// Where it listens.
@@ -304,11 +315,15 @@ impl Server {
         });
         // Neither what hangs at a store that is away nor one long text is waited for.
         runtime.shutdown_timeout(LEFT_ALONE);
-        app.engine.stop_within(LEFT_ALONE);
-        // Whoever was left alone does not keep the store open.
-        app.memory.close();
+        end(&app);
         served.map_err(failed)
     }
+}
+
+/// Ends the threads and closes the store, which whoever is left alone does not keep open: it is one file then.
+fn end(app: &App) {
+    app.engine.stop_within(LEFT_ALONE);
+    app.memory.close();
 }
 
 /// Says in the log when the store goes away and comes back, and why.

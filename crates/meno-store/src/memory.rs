@@ -64,6 +64,8 @@ struct Shared {
     writer: Desk,
     /// Another connection; `None` if there can be only one.
     reader: Option<Desk>,
+    /// A third, by which the journal is followed.
+    follower: Option<Desk>,
     uses: Mutex<HashMap<u64, u64>>,
     /// Why the store is away; `None` if it is there.
     trouble: Mutex<Option<String>>,
@@ -117,13 +119,14 @@ impl Memory {
             seen: Mutex::new(seen),
             writer: Desk::new(store, PATIENCE),
             reader: reader.map(|reader| Desk::new(reader, PATIENCE)),
+            follower: follower.map(|follower| Desk::new(follower, PATIENCE)),
             uses: Mutex::default(),
             trouble: Mutex::default(),
             held: Mutex::default(),
             journal_age: AtomicU64::new(u64::MAX),
             erased: Mutex::default(),
         });
-        follow(Arc::downgrade(&shared), follower.map(|follower| Desk::new(follower, PATIENCE)))?;
+        follow(Arc::downgrade(&shared))?;
         Ok(Memory { shared, spelling: Spelling::Strict })
     }
 
@@ -495,13 +498,13 @@ impl Shared {
     /// Leaves the connections that nobody has just now.
     fn close(&self) {
         let store = self.writer.clear();
-        let reader = self.reader.as_ref().and_then(Desk::clear);
+        let others = [&self.reader, &self.follower].map(|desk| desk.as_ref().and_then(Desk::clear));
         let Some(mut store) = store else { return };
         let uses: Vec<(u64, u64)> = lock(&self.uses).drain().collect();
         let is_away = lock(&self.trouble).is_some();
         // On a thread of its own: to ask PostgreSQL is not allowed on those of an async runtime.
         let close = move || {
-            drop(reader);
+            drop(others);
             if !uses.is_empty() && !is_away {
                 store.set_patience(FAREWELL);
                 // Nobody is left to be told.
@@ -596,13 +599,13 @@ fn load(store: &mut dyn Store) -> Result<(Index, Mark)> {
 }
 
 /// Follows the journal until nobody has the memory any more.
-fn follow(shared: Weak<Shared>, follower: Option<Desk>) -> Result<()> {
+fn follow(shared: Weak<Shared>) -> Result<()> {
     let thread = std::thread::Builder::new().name("meno-memory".to_owned());
     let spawned = thread.spawn(move || {
         for look in 1.. {
             std::thread::sleep(INTERVAL);
             let Some(shared) = shared.upgrade() else { return };
-            let desk = follower.as_ref().unwrap_or(&shared.writer);
+            let desk = shared.follower.as_ref().unwrap_or(&shared.writer);
             // Whatever goes wrong, it is tried again; a store that is away is told by `Memory::trouble`.
             let _ = desk.ask(|store| shared.note(shared.follow(store, look)));
         }
