@@ -78,7 +78,8 @@ impl SpanTagger {
             x[embedding..embedding + form].copy_from_slice(form_row);
         }
         let x = Rows { data: x, n: w.late.len(), row: input_row };
-        let weights = [0, 1].map(|layer| prepared.weights(int8, layer));
+        let upper = self.upper.as_ref().map_or(LstmWeights::Floats, |_| prepared.weights(int8, 1));
+        let weights = [prepared.weights(int8, 0), upper];
         self.lstm.project_by(kernels, parameters, weights[0], x, &mut w.late_gates, &mut w.int8);
         for (&(time_row, word), late) in w.late.iter().zip(w.late_gates.chunks_exact(row)) {
             prepared.keep(word, late);
